@@ -1,0 +1,121 @@
+package watch
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Suspicion is why an observation is not believed at once.
+type Suspicion string
+
+// The suspicions of DESIGN.md section 4.
+const (
+	TooGood      Suspicion = "too_good_to_be_true"
+	NewCurrency  Suspicion = "currency_changed"
+	OtherProduct Suspicion = "another_product"
+)
+
+// tooGoodBelow is the share of the usual price under which a price is not
+// believed at first sight.
+const tooGoodBelow = "0.4"
+
+// Suspect is an observation in quarantine: it needs a second, later one that
+// agrees before it may be stored or fire.
+type Suspect struct {
+	Observation Observation
+	Why         Suspicion
+}
+
+// Judge says whether an observation of the listing may be believed. It is, when
+// nothing is odd about it, or when it agrees with the suspect of an earlier
+// observation. Otherwise it returns the suspect to keep.
+func Judge(l Listing, o Observation, h History) (Suspect, bool) {
+	why := suspicion(l, o, h)
+	if why == "" {
+		return Suspect{}, true
+	}
+	if s := l.Suspect; s != nil && s.Why == why && o.At.After(s.Observation.At) && agree(s.Observation, o) {
+		return Suspect{}, true
+	}
+	return Suspect{o, why}, false
+}
+
+func suspicion(l Listing, o Observation, h History) Suspicion {
+	if !l.Last.Price.Known() || !o.Price.Known() {
+		return ""
+	}
+	if !SameName(l.Name, o.Name) {
+		return OtherProduct
+	}
+	if o.Price.Currency() != l.Last.Price.Currency() {
+		return NewCurrency
+	}
+	if !o.Price.Less(l.Last.Price) {
+		return "" // not lower than what is already believed
+	}
+	usual := l.Last.Price
+	if h.Covers(o.At.Add(-ShortHistory)) {
+		if m := h.Median(o.Price.Currency(), MedianWindow, o.At); m.Known() {
+			usual = m
+		}
+	}
+	if limit, err := usual.Mul(tooGoodBelow); err == nil && o.Price.Less(limit) {
+		return TooGood
+	}
+	return ""
+}
+
+// agree: the same product in the same currency, at prices within a tenth.
+func agree(a, b Observation) bool {
+	if !a.Price.SameCurrency(b.Price) || !SameName(a.Name, b.Name) {
+		return false
+	}
+	low, high := a.Price, b.Price
+	if high.Less(low) {
+		low, high = high, low
+	}
+	limit, err := low.Mul("1.1")
+	return err == nil && high.AtMost(limit)
+}
+
+// SameName reports whether two product names can be of one product: shops edit
+// their titles, so a quarter of shared letter pairs is enough. No name says nothing.
+func SameName(a, b string) bool {
+	x, y := letters(a), letters(b)
+	if x == "" || y == "" || strings.Contains(x, y) || strings.Contains(y, x) {
+		return true
+	}
+	px, py := pairs(x), pairs(y)
+	shared := 0
+	for p, n := range px {
+		shared += min(n, py[p])
+	}
+	return 4*2*shared >= count(px)+count(py)
+}
+
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, norm.NFKC.String(s))
+}
+
+func pairs(s string) map[[2]rune]int {
+	m := map[[2]rune]int{}
+	rs := []rune(s)
+	for i := 0; i+1 < len(rs); i++ {
+		m[[2]rune{rs[i], rs[i+1]}]++
+	}
+	return m
+}
+
+func count(m map[[2]rune]int) (n int) {
+	for _, c := range m {
+		n += c
+	}
+	return n
+}
