@@ -87,3 +87,23 @@ type Detection struct {
 	Changes  []watch.Change
 	Entries  []Entry // enqueued where their watch is still at the revision of its Change
 }
+
+// ClaimRequest asks for due entries.
+type ClaimRequest struct {
+	Owner      string // unique to this claim; every later write is fenced by it
+	Now        time.Time
+	LeaseUntil time.Time
+	Limit      int
+	MaxRetry   int // attempts before Failed, for entries whose send was cut short
+}
+
+// SendStart moves a claimed entry to Sending before the first byte leaves.
+type SendStart struct {
+	EntryID       int64
+	Owner         string
+	From          Status
+	WatchID       string
+	WatchRevision int64 // the decision holds only while the watch is still at it
+	LeaseUntil    time.Time
+	Checked       Checked
+}
