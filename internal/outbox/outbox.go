@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sokone/sokone/internal/money"
 	"github.com/sokone/sokone/internal/watch"
 )
 
@@ -106,10 +107,21 @@ type Entry struct {
 	SentAt     time.Time
 }
 
-// Checked is what the last re-check read.
+// Checked is what the last re-check read: the message said this.
 type Checked struct {
-	At  time.Time
-	Why watch.Why // Price is what the message said
+	At                      time.Time    `json:"at"`
+	Price, Shipping, Points money.Amount // as watch.Observation has them
+	Why                     watch.Why    `json:"why"`
+}
+
+// CheckedOf keeps what a re-check read and decided.
+func CheckedOf(o watch.Observation, why watch.Why) Checked {
+	return Checked{At: o.At, Price: o.Price, Shipping: o.Shipping, Points: o.Points, Why: why}
+}
+
+// Observation gives back what was read.
+func (c Checked) Observation() watch.Observation {
+	return watch.Observation{At: c.At, Price: c.Price, Shipping: c.Shipping, Points: c.Points}
 }
 
 // NewEventID makes an event id: 128 random bits, 26 characters of base32.
