@@ -56,6 +56,7 @@ type Reason string
 // Reasons of Dropped.
 const (
 	ConditionLost    Reason = "condition_lost"
+	AlreadyTold      Reason = "already_told" // it holds, and another alert of this watch has said so
 	OutOfStock       Reason = "out_of_stock"
 	WatchRemoved     Reason = "watch_removed"
 	WatchPaused      Reason = "watch_paused"

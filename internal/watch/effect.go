@@ -60,16 +60,19 @@ type Told struct {
 // Tell says what changes when the alert of trigger typ, having shown o, was
 // accepted at the given time.
 func (w Watch) Tell(typ TriggerType, o Observation, h History, at time.Time) Told {
-	if typ == Unreadable {
+	switch typ {
+	case Unreadable:
 		return Told{Disarm: []TriggerType{Unreadable}, Arm: []TriggerType{Readable}}
+	case Readable: // says nothing of the other triggers
+		return Told{Disarm: []TriggerType{Readable}}
 	}
-	var told Told
+	told := Told{Disarm: []TriggerType{typ}}
 	for _, t := range w.Triggers {
-		if t.Type == typ || t.Type != Unreadable && Decide(w, t, o, h).Holds == Yes {
+		if t.Type != typ && t.Type != Unreadable && Decide(w, t, o, h).Holds == Yes {
 			told.Disarm = append(told.Disarm, t.Type)
 		}
 	}
-	if typ != Readable && o.Price.Known() {
+	if o.Price.Known() {
 		told.Notified = &Notified{At: at, Price: o.Price, Shipping: o.Shipping, Points: o.Points}
 		told.Reference = o.Amount(w.Basis)
 	}

@@ -1,0 +1,215 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sokone/sokone/internal/outbox"
+	"github.com/sokone/sokone/internal/shop"
+	"github.com/sokone/sokone/internal/watch"
+)
+
+// batch is the claimed entries of one listing: they share one re-fetch.
+type batch struct {
+	*pass
+	owner   string
+	listing watch.Listing
+
+	mu   sync.Mutex // one reader at a time; the others wait for what it read
+	last reading
+}
+
+// reading is what a re-fetch found, and the history to judge it by.
+type reading struct {
+	at      time.Time
+	quote   shop.Quote
+	failed  *shop.Error
+	history watch.History
+}
+
+// run works off the batch: the watches side by side, the entries of one watch
+// in order, because the first that is sent may be all there is to say.
+func (b *batch) run(ctx context.Context, jobs []outbox.Job) {
+	var watches sync.WaitGroup
+	for _, group := range byWatch(jobs) {
+		watches.Go(func() {
+			for i, j := range group {
+				b.entry(ctx, j, i > 0)
+			}
+		})
+	}
+	watches.Wait()
+}
+
+// entry takes one claimed entry to its ending. stale says that another entry of
+// its watch was worked on since the job was loaded.
+func (b *batch) entry(ctx context.Context, j outbox.Job, stale bool) {
+	// Once claimed, an entry is settled or given back even when ctx ends.
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(b.Lease, time.Minute))
+	defer cancel()
+	defer func() {
+		if r := recover(); r != nil { // one hostile answer must not end the pass
+			b.Logger.Error("dispatch: panic", "event_id", j.Entry.EventID, "panic", fmt.Sprint(r))
+		}
+	}()
+	// A watch edited between re-check and send is decided again; one that is
+	// edited all the time is left for the next pass.
+	for range 3 {
+		if ctx.Err() != nil {
+			break
+		}
+		if stale {
+			fresh, err := b.Store.Reload(settle, j.Entry.ID, b.owner)
+			if err != nil {
+				b.fail("reload", j.Entry, err)
+				return
+			}
+			j = fresh
+		}
+		if err := b.attempt(ctx, settle, j); !errors.Is(err, outbox.ErrChanged) {
+			return
+		}
+		stale = true
+	}
+	if err := b.Store.Release(settle, j.Entry.ID, b.owner); err != nil {
+		b.fail("release", j.Entry, err)
+		return
+	}
+	b.count(func(c *Counts) { c.Released++ })
+}
+
+// attempt is guards, re-fetch, re-check, send and record. It returns
+// outbox.ErrChanged where the watch changed under it and nothing was sent.
+func (b *batch) attempt(ctx, settle context.Context, j outbox.Job) error {
+	if reason := outbox.Guard(j, b.Now()); reason != "" {
+		b.settle(settle, j, outbox.Withhold(j, reason), nil, nil, nil)
+		return nil
+	}
+	// The first read waits for the shop, perhaps for long; the second, with a
+	// place among the senders, costs nothing unless the first has grown old.
+	if _, err := b.read(settle); err != nil {
+		b.fail("history", j.Entry, err)
+		return nil
+	}
+	if err := b.sends.Acquire(settle, 1); err != nil {
+		b.fail("wait to send", j.Entry, err)
+		return nil
+	}
+	defer b.sends.Release(1)
+	r, err := b.read(settle)
+	if err != nil {
+		b.fail("history", j.Entry, err)
+		return nil
+	}
+	v := recheck(j, r)
+	switch {
+	case v.later != "":
+		b.settle(settle, j, outbox.TryLater(j.Entry, j.Accepted, v.later, v.detail, v.retryAfter, b.MaxRetry, b.Now()), nil, nil, nil)
+		return nil
+	case v.withhold != "":
+		b.settle(settle, j, outbox.Withhold(j, v.withhold), &v.checked, nil, nil)
+		return nil
+	}
+	if ctx.Err() != nil {
+		return outbox.ErrChanged // stopping: nothing was sent, so it is given back
+	}
+	now := b.Now()
+	err = b.Store.BeginSend(settle, outbox.SendStart{
+		EntryID: j.Entry.ID, Owner: b.owner, From: j.Entry.Status,
+		WatchID: j.Watch.ID, WatchRevision: j.Watch.Revision,
+		LeaseUntil: now.Add(b.Lease), Checked: v.checked,
+	})
+	if errors.Is(err, outbox.ErrChanged) {
+		return err
+	}
+	if err != nil {
+		b.fail("begin send", j.Entry, err)
+		return nil
+	}
+	j.Entry.Status, j.Entry.Checked = outbox.Sending, &v.checked
+	deliveries := b.deliver(settle, j, v)
+	ending := outbox.Delivered(j, deliveries, b.MaxRetry, b.Now())
+	b.settle(settle, j, ending, &v.checked, deliveries, r.history.Points)
+	return nil
+}
+
+// read returns the batch's one re-fetch, made anew where it has grown too old
+// to be called fresh.
+func (b *batch) read(ctx context.Context) (reading, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.last.at.IsZero() && b.Now().Sub(b.last.at) < freshFor {
+		return b.last, nil
+	}
+	history, err := b.Store.History(ctx, b.listing.ID)
+	if err != nil {
+		return reading{}, err
+	}
+	quote, err := b.Shops.Quote(ctx, b.listing.Ref)
+	r := reading{at: b.Now(), quote: quote, failed: shop.AsError(err), history: history}
+	if r.failed != nil && r.failed.Kind == shop.KindAuth {
+		b.Logger.Error("dispatch: the shop refuses this server's key", "adapter", b.listing.Adapter, "error", err)
+	}
+	b.last = r
+	return r, nil
+}
+
+// deliver sends to every subscription still owed, side by side.
+func (b *batch) deliver(ctx context.Context, j outbox.Job, v verdict) []outbox.Delivery {
+	deliveries := make([]outbox.Delivery, len(j.Owed))
+	var sends sync.WaitGroup
+	for i, s := range j.Owed {
+		sends.Go(func() { deliveries[i] = b.Sender.Send(ctx, s, b.message(j, v, s)) })
+	}
+	sends.Wait()
+	b.count(func(c *Counts) { c.Deliveries += len(deliveries) })
+	return deliveries
+}
+
+// settle writes the ending of an attempt in one transaction.
+func (b *batch) settle(ctx context.Context, j outbox.Job, e outbox.Ending, checked *outbox.Checked, deliveries []outbox.Delivery, points []watch.Point) {
+	now := b.Now()
+	s := outbox.Settlement{
+		EntryID: j.Entry.ID, Owner: b.owner, From: j.Entry.Status, To: e.To,
+		Reason: e.Reason, Retry: e.Retry, RetryCount: e.RetryCount,
+		Checked: checked, Deliveries: deliveries, WatchID: j.Entry.WatchID,
+	}
+	if e.To == outbox.Sent {
+		s.SentAt = now
+		s.Told = told(j, watch.History{Points: points}, now)
+		if deliveries == nil { // ended without a send of its own: what was told before stays
+			s.Checked = nil
+		}
+	}
+	if err := b.Store.Settle(ctx, s); err != nil {
+		b.fail("settle", j.Entry, err)
+		return
+	}
+	b.count(func(c *Counts) {
+		switch e.To {
+		case outbox.Sent:
+			c.Sent++
+		case outbox.Dropped:
+			c.Dropped++
+		case outbox.Retry:
+			c.Retry++
+		case outbox.Failed:
+			c.Failed++
+		}
+	})
+}
+
+// told is what the accepted alert changes in its watch: by the observation that
+// the message was made from, which may be that of an earlier attempt.
+func told(j outbox.Job, h watch.History, now time.Time) *watch.Told {
+	if j.Entry.Checked == nil {
+		t := j.Watch.Tell(j.Entry.Trigger, watch.Observation{At: now}, h, now)
+		return &t
+	}
+	o := j.Entry.Checked.Observation()
+	t := j.Watch.Tell(j.Entry.Trigger, o, h.Before(j.Entry.DetectedAt), now)
+	return &t
+}
