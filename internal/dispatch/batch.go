@@ -162,7 +162,15 @@ func (b *batch) deliver(ctx context.Context, j outbox.Job, v verdict) []outbox.D
 	deliveries := make([]outbox.Delivery, len(j.Owed))
 	var sends sync.WaitGroup
 	for i, s := range j.Owed {
-		sends.Go(func() { deliveries[i] = b.Sender.Send(ctx, s, b.message(j, v, s)) })
+		message := b.message(j, v, s)
+		sends.Go(func() {
+			defer func() {
+				if r := recover(); r != nil { // unknown whether it was sent: owed, with the same event id
+					deliveries[i] = outbox.Delivery{SubscriptionID: s.ID, Outcome: outbox.Network, Detail: fmt.Sprint("panic: ", r), At: b.Now()}
+				}
+			}()
+			deliveries[i] = b.Sender.Send(ctx, s, message)
+		})
 	}
 	sends.Wait()
 	b.count(func(c *Counts) { c.Deliveries += len(deliveries) })

@@ -37,7 +37,7 @@ func Parse(number, code string) (Amount, error) {
 	if len(number) > maxDigits || !plainDecimal(number) {
 		return Amount{}, fmt.Errorf("%w: %.40q", ErrAmount, number)
 	}
-	if !currency.IsValid(code) {
+	if !ValidCurrency(code) {
 		return Amount{}, fmt.Errorf("%w: %.10q", ErrCurrency, code)
 	}
 	a, err := currency.NewAmount(number, code)
@@ -58,6 +58,9 @@ func MustParse(number, code string) Amount {
 
 // FromMinor makes an amount from minor units: 1298 JPY is ¥1,298; 1298 USD is $12.98.
 func FromMinor(minor int64, code string) (Amount, error) {
+	if !ValidCurrency(code) {
+		return Amount{}, fmt.Errorf("%w: %.10q", ErrCurrency, code)
+	}
 	a, err := currency.NewAmountFromInt64(minor, code)
 	if err != nil {
 		return Amount{}, fmt.Errorf("%w: %.10q", ErrCurrency, code)
@@ -79,7 +82,7 @@ func (a Amount) Minor() (int64, error) {
 }
 
 // ValidCurrency reports whether code is a known ISO 4217 code, in upper case.
-func ValidCurrency(code string) bool { return currency.IsValid(code) }
+func ValidCurrency(code string) bool { return code != "" && currency.IsValid(code) }
 
 // Digits is how many decimals a currency has: 0 for JPY, 2 for USD, 3 for KWD.
 func Digits(code string) int {

@@ -41,8 +41,14 @@ func (r *Registry) Resolve(raw string) (Ref, error) {
 	return Ref{}, refused("No adapter of this server reads this shop.")
 }
 
-// Quote asks the adapter that ref names.
-func (r *Registry) Quote(ctx context.Context, ref Ref) (Quote, error) {
+// Quote asks the adapter that ref names. A page that makes an adapter panic is a
+// page that cannot be read, and no more than that.
+func (r *Registry) Quote(ctx context.Context, ref Ref) (q Quote, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			q, err = Quote{}, &Error{Kind: KindParse, Message: "This page could not be read.", Cause: fmt.Errorf("panic: %v", p)}
+		}
+	}()
 	for _, a := range r.adapters {
 		if a.Name() == ref.Adapter {
 			return a.Quote(ctx, ref)

@@ -1,0 +1,129 @@
+package money_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sokone/sokone/internal/money"
+)
+
+func TestParseKeepsTheTextOfTheNumber(t *testing.T) {
+	for _, tc := range []struct{ number, currency, minor string }{
+		{"1298", "JPY", "1298"},
+		{"19.90", "EUR", "1990"},
+		{"4.250", "KWD", "4250"},
+		{"19.999999", "USD", "2000"}, // stored rounded half up
+		{"0.005", "USD", "1"},
+		{"-3", "USD", "-300"},
+		{"124999.00", "INR", "12499900"},
+	} {
+		a, err := money.Parse(tc.number, tc.currency)
+		if err != nil {
+			t.Fatalf("%s %s: %v", tc.number, tc.currency, err)
+		}
+		if a.Number() != tc.number || a.Currency() != tc.currency {
+			t.Errorf("%s %s was read as %s", tc.number, tc.currency, a)
+		}
+		minor, err := a.Minor()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := json.Marshal(minor)
+		if err != nil || string(want) != tc.minor {
+			t.Errorf("%s: %d minor units, want %s", a, minor, tc.minor)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, number := range []string{"", "-", ".", "1.", ".5", "1,000", "1e3", "0x10", "NaN", "Infinity", "+1", " 1", "1 ", "１", "1_000", strings.Repeat("9", 41)} {
+		if a, err := money.Parse(number, "USD"); !errors.Is(err, money.ErrAmount) {
+			t.Errorf("%q was read as %s, %v", number, a, err)
+		}
+	}
+	for _, code := range []string{"", "usd", "ZZZ", "US", "$"} {
+		if _, err := money.Parse("1", code); !errors.Is(err, money.ErrCurrency) {
+			t.Errorf("currency %q: %v", code, err)
+		}
+	}
+	if _, err := money.MustParse("99999999999999999999", "JPY").Minor(); !errors.Is(err, money.ErrRange) {
+		t.Errorf("an amount beyond 64 bits: %v", err)
+	}
+}
+
+func TestAmountsOfTwoCurrenciesDoNotCompare(t *testing.T) {
+	yen, euro := money.MustParse("300", "JPY"), money.MustParse("300", "EUR")
+	if _, err := yen.Cmp(euro); !errors.Is(err, money.ErrMismatch) {
+		t.Errorf("Cmp: %v", err)
+	}
+	if yen.Less(euro) || yen.AtMost(euro) || yen.Equal(euro) || euro.AtMost(yen) {
+		t.Error("a comparison over currencies held")
+	}
+	var none money.Amount
+	if none.Known() || none.Less(yen) || yen.AtMost(none) || yen.Equal(none) || !none.Equal(money.Amount{}) {
+		t.Error("no amount compared as an amount")
+	}
+}
+
+func TestScaleIsNoDifference(t *testing.T) {
+	if !money.MustParse("2879.2", "USD").Equal(money.MustParse("2879.20", "USD")) {
+		t.Error("2879.2 and 2879.20 are one price")
+	}
+}
+
+func TestJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"amount":"19.90","currency":"EUR"}`: "19.90 EUR",
+		`null`:                                "none",
+	} {
+		var a money.Amount
+		if err := json.Unmarshal([]byte(text), &a); err != nil || a.String() != want {
+			t.Errorf("%s: %s, %v", text, a, err)
+		}
+		back, err := json.Marshal(a)
+		if err != nil || string(back) != text {
+			t.Errorf("%s came back as %s, %v", text, back, err)
+		}
+	}
+	for _, text := range []string{`{"amount":1,"currency":"EUR"}`, `{}`, `[]`, `{"amount":"1","currency":"eur"}`} {
+		var a money.Amount
+		if err := json.Unmarshal([]byte(text), &a); err == nil {
+			t.Errorf("%s was read as %s", text, a)
+		}
+	}
+}
+
+func TestFormatIsTheReaders(t *testing.T) {
+	for _, tc := range []struct{ number, currency, locale, want string }{
+		{"1298", "JPY", "ja", "￥1,298"},
+		{"1298", "JPY", "en", "¥1,298"},
+		{"1298.5", "EUR", "de", "1.298,50\u00a0€"},
+		{"12.999", "USD", "en", "$13.00"},
+	} {
+		if got := money.MustParse(tc.number, tc.currency).Format(tc.locale); got != tc.want {
+			t.Errorf("%s %s for %s: %q, want %q", tc.number, tc.currency, tc.locale, got, tc.want)
+		}
+	}
+}
+
+func TestMinorUnitsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		code := rapid.SampledFrom([]string{"JPY", "USD", "KWD", "CHF", "CLF"}).Draw(t, "currency")
+		minor := rapid.Int64Range(-1e15, 1e15).Draw(t, "minor")
+		a, err := money.FromMinor(minor, code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := money.Parse(a.Number(), code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := parsed.Minor(); err != nil || back != minor {
+			t.Fatalf("%d became %s became %d, %v", minor, a, back, err)
+		}
+	})
+}
