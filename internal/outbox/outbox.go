@@ -110,9 +110,11 @@ type Entry struct {
 
 // Checked is what the last re-check read: the message said this.
 type Checked struct {
-	At                      time.Time    `json:"at"`
-	Price, Shipping, Points money.Amount // as watch.Observation has them
-	Why                     watch.Why    `json:"why"`
+	At       time.Time    `json:"at"`
+	Price    money.Amount `json:"price"` // this and the next two as watch.Observation has them
+	Shipping money.Amount `json:"shipping"`
+	Points   money.Amount `json:"points"`
+	Why      watch.Why    `json:"why"`
 }
 
 // CheckedOf keeps what a re-check read and decided.

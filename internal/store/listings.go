@@ -1,0 +1,298 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sokone/sokone/internal/outbox"
+	"github.com/sokone/sokone/internal/watch"
+)
+
+// farAhead is longer than any wait that is ever written. What is due later than
+// this from now was written by a clock that ran ahead, and is due now.
+const farAhead = 25 * time.Hour
+
+// Due lists listings to poll, the longest due first: not paused, not being
+// polled, and watched by somebody.
+func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]watch.Due, error) {
+	var due []watch.Due
+	rows, err := s.query(ctx, `
+		SELECT l.id, l.host FROM listings l
+		WHERE l.paused = 0 AND (l.next_check_at <= ?1 OR l.next_check_at > ?2)
+		  AND (l.lease_until IS NULL OR l.lease_until <= ?1 OR l.lease_until > ?2)
+		  AND EXISTS (SELECT 1 FROM watches w WHERE w.listing_id = l.id AND w.removed_at IS NULL AND w.paused = 0)
+		ORDER BY l.next_check_at LIMIT ?3`, instant(now), instant(now.Add(farAhead)), limit)
+	err = each(rows, err, func(r *sql.Rows) error {
+		var d watch.Due
+		if err := r.Scan(&d.ListingID, &d.Host); err != nil {
+			return err
+		}
+		due = append(due, d)
+		return nil
+	})
+	return due, wrap("due listings", err)
+}
+
+// BeginPoll leases a listing that is still due, and loads what a decision about
+// it needs. It returns false where another process was faster.
+func (s *Store) BeginPoll(ctx context.Context, listingID string, now, leaseUntil time.Time) (watch.Poll, bool, error) {
+	var p watch.Poll
+	var ours bool
+	err := s.write(ctx, func(tx *tx) (err error) {
+		ours, err = tx.changed(`
+			UPDATE listings SET lease_until = ?1
+			WHERE id = ?2 AND paused = 0 AND (next_check_at <= ?3 OR next_check_at > ?4)
+			  AND (lease_until IS NULL OR lease_until <= ?3 OR lease_until > ?4)`,
+			instant(leaseUntil), listingID, instant(now), instant(now.Add(farAhead)))
+		if err != nil || !ours {
+			return err
+		}
+		listings, err := listingsBy(ctx, tx, "l.id IN (SELECT value FROM json_each(?))", list([]string{listingID}))
+		if err != nil {
+			return err
+		}
+		p.Listing = listings[listingID]
+		if p.Watches, err = watchesBy(ctx, tx, "w.listing_id = ? AND w.removed_at IS NULL AND w.paused = 0 ORDER BY w.created_at, w.id", listingID); err != nil {
+			return err
+		}
+		p.History, err = historyOf(ctx, tx, listingID, time.Time{})
+		return err
+	})
+	return p, ours, wrap("begin poll", err)
+}
+
+// SaveDetection writes all that one poll changes: the listing's state, the price
+// point, references and marks of watches, and the entries of the outbox. It
+// returns how many entries are new.
+func (s *Store) SaveDetection(ctx context.Context, d outbox.Detection) (enqueued int, err error) {
+	err = s.write(ctx, func(tx *tx) error {
+		enqueued = 0
+		if err := updateListing(tx, d.Listing); err != nil {
+			return err
+		}
+		if d.Observed != nil {
+			if err := observe(ctx, tx, d.Listing.ID, *d.Observed); err != nil {
+				return err
+			}
+		}
+		current := map[string]bool{}
+		for _, c := range d.Changes {
+			applied, err := applyChange(tx, c)
+			if err != nil {
+				return err
+			}
+			current[c.WatchID] = applied
+		}
+		for _, e := range d.Entries {
+			if !current[e.WatchID] {
+				continue // edited, told, paused or removed meanwhile: the next poll decides
+			}
+			created, err := enqueue(tx, e)
+			if err != nil {
+				return err
+			}
+			if created {
+				enqueued++
+			}
+		}
+		return nil
+	})
+	return enqueued, wrap("save detection", err)
+}
+
+func applyChange(tx *tx, c watch.Change) (bool, error) {
+	reference, err := minor(c.Reference)
+	if err != nil {
+		return false, err
+	}
+	applied, err := tx.changed(`
+		UPDATE watches SET reference = coalesce(?, reference)
+		WHERE id = ? AND revision = ? AND removed_at IS NULL AND paused = 0`, reference, c.WatchID, c.Revision)
+	if err != nil || !applied {
+		return false, err
+	}
+	return true, setArmed(tx, c.WatchID, c.Arm, true)
+}
+
+func setArmed(tx *tx, watchID string, types []watch.TriggerType, armed bool) error {
+	for _, t := range types {
+		if _, err := tx.exec("UPDATE triggers SET armed = ? WHERE watch_id = ? AND type = ?", armed, watchID, string(t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// observe confirms the newest point, or begins a new one. History never runs
+// backwards: after a clock stepped back, a point follows the one before it.
+func observe(ctx context.Context, tx *tx, listingID string, p watch.Point) error {
+	h, err := historyOf(ctx, tx, listingID, time.Time{}, "DESC LIMIT 1")
+	if err != nil {
+		return err
+	}
+	if last, ok := h.Last(); ok {
+		if last.Same(watch.Observation{Price: p.Price, Shipping: p.Shipping, Points: p.Points, Availability: p.Availability}) {
+			_, err := tx.exec("UPDATE prices SET confirmed_at = max(confirmed_at, ?) WHERE listing_id = ? AND at = ?",
+				instant(p.At), listingID, instant(last.At))
+			return err
+		}
+		if !p.At.Truncate(time.Millisecond).After(last.At) {
+			p.At = last.At.Add(time.Millisecond)
+		}
+	}
+	if p.ConfirmedAt.Before(p.At) {
+		p.ConfirmedAt = p.At
+	}
+	m, err := minors(p.Price, p.Shipping, p.Points)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec("INSERT INTO prices (listing_id, at, confirmed_at, currency, price, shipping, points, availability) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		listingID, instant(p.At), instant(p.ConfirmedAt), p.Price.Currency(), m[0], m[1], m[2], string(p.Availability))
+	return err
+}
+
+// History of a listing, the oldest point first.
+func (s *Store) History(ctx context.Context, listingID string) (watch.History, error) {
+	h, err := historyOf(ctx, s, listingID, time.Time{})
+	return h, wrap("history", err)
+}
+
+// historyOf reads points confirmed since a time. order is for the newest only.
+func historyOf(ctx context.Context, q queryer, listingID string, since time.Time, order ...string) (watch.History, error) {
+	var h watch.History
+	rows, err := q.query(ctx, `
+		SELECT at, confirmed_at, currency, price, shipping, points, availability FROM prices
+		WHERE listing_id = ? AND confirmed_at >= ? ORDER BY at `+strings.Join(order, " "), listingID, instant(since))
+	err = each(rows, err, func(r *sql.Rows) error {
+		var p watch.Point
+		var currency string
+		var c parts
+		if err := r.Scan(clock{&p.At}, clock{&p.ConfirmedAt}, &currency, &c.price, &c.shipping, &c.points, &p.Availability); err != nil {
+			return err
+		}
+		if err := c.into(currency, &p.Price, &p.Shipping, &p.Points); err != nil {
+			return err
+		}
+		h.Points = append(h.Points, p)
+		return nil
+	})
+	return h, err
+}
+
+const listingColumns = `l.id, l.adapter, l.item_code, l.url, l.name, l.image_url, l.seen_at, l.currency, l.price, l.shipping, l.points,
+	l.availability, l.quantity, l.quantity_unit, l.found_by, l.checked_at, l.problem_kind, l.problem_since, l.problem_message,
+	l.suspect_json, l.paused, l.failures, l.gone_strikes, l.next_check_at`
+
+// listingScan gives the places to scan listingColumns into, and what completes
+// the listing afterwards.
+func listingScan(l *watch.Listing) (to []any, finish func() error) {
+	var c parts
+	var currency string
+	var problem watch.Problem
+	var suspect sql.NullString
+	to = []any{&l.ID, &l.Adapter, &l.ItemCode, &l.URL, &l.Name, &l.ImageURL, clock{&l.Last.At}, &currency, &c.price, &c.shipping, &c.points,
+		&l.Last.Availability, &l.Last.Quantity.Amount, &l.Last.Quantity.Unit, &l.Last.FoundBy, clock{&l.CheckedAt},
+		&problem.Kind, clock{&problem.Since}, &problem.Message, &suspect, &l.Paused, &l.Failures, &l.GoneStrikes, clock{&l.NextCheckAt}}
+	return to, func() error {
+		l.Last.Name, l.Last.ImageURL = l.Name, l.ImageURL
+		if problem.Kind != "" {
+			l.Problem = &problem
+		}
+		if suspect.Valid {
+			l.Suspect = &watch.Suspect{}
+			if err := json.Unmarshal([]byte(suspect.String), l.Suspect); err != nil {
+				return fmt.Errorf("listing %s: suspect: %w", l.ID, err)
+			}
+		}
+		return c.into(currency, &l.Last.Price, &l.Last.Shipping, &l.Last.Points)
+	}
+}
+
+func listingsBy(ctx context.Context, q queryer, where string, args ...any) (map[string]watch.Listing, error) {
+	found := map[string]watch.Listing{}
+	rows, err := q.query(ctx, "SELECT "+listingColumns+" FROM listings l WHERE "+where, args...)
+	err = each(rows, err, func(r *sql.Rows) error {
+		var l watch.Listing
+		to, finish := listingScan(&l)
+		if err := r.Scan(to...); err != nil {
+			return err
+		}
+		if err := finish(); err != nil {
+			return err
+		}
+		found[l.ID] = l
+		return nil
+	})
+	return found, err
+}
+
+func listingValues(l watch.Listing) ([]any, error) {
+	m, err := minors(l.Last.Price, l.Last.Shipping, l.Last.Points)
+	if err != nil {
+		return nil, err
+	}
+	var suspect any
+	if l.Suspect != nil {
+		encoded, err := json.Marshal(l.Suspect)
+		if err != nil {
+			return nil, err
+		}
+		suspect = string(encoded)
+	}
+	var p watch.Problem
+	if l.Problem != nil {
+		p = *l.Problem
+	}
+	availability := l.Last.Availability
+	if availability == "" {
+		availability = "unknown"
+	}
+	return []any{l.URL, host(l.URL), l.Name, l.ImageURL, orNull(l.Last.At), l.Last.Price.Currency(), m[0], m[1], m[2], string(availability),
+		l.Last.Quantity.Amount, l.Last.Quantity.Unit, l.Last.FoundBy, orNull(l.CheckedAt), p.Kind, orNull(p.Since), p.Message,
+		suspect, l.Paused, l.Failures, l.GoneStrikes, instant(l.NextCheckAt), l.ID}, nil
+}
+
+func updateListing(tx *tx, l watch.Listing) error {
+	values, err := listingValues(l)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`UPDATE listings SET url = ?, host = ?, name = ?, image_url = ?, seen_at = ?, currency = ?, price = ?, shipping = ?, points = ?,
+		availability = ?, quantity = ?, quantity_unit = ?, found_by = ?, checked_at = ?, problem_kind = ?, problem_since = ?, problem_message = ?,
+		suspect_json = ?, paused = ?, failures = ?, gone_strikes = ?, next_check_at = ?, lease_until = NULL WHERE id = ?`, values...)
+	return err
+}
+
+func insertListing(tx *tx, l watch.Listing) error {
+	values, err := listingValues(l)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO listings (url, host, name, image_url, seen_at, currency, price, shipping, points, availability, quantity, quantity_unit,
+		found_by, checked_at, problem_kind, problem_since, problem_message, suspect_json, paused, failures, gone_strikes, next_check_at, id, adapter, item_code)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(values, l.Adapter, l.ItemCode)...)
+	return err
+}
+
+// host groups listings for politeness; an address that does not parse is a
+// group of its own.
+func host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	return strings.ToLower(u.Host)
+}
+
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("store: %s: %w", doing, err)
+}

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/sokone/sokone/internal/outbox"
+	"github.com/sokone/sokone/internal/watch"
+)
+
+// Stats are the numbers that an operator looks at.
+type Stats struct {
+	ByStatus  map[outbox.Status]int // entries in each state, 0 included
+	ByReason  map[string]int        // entries in "retry", "dropped" and "failed" by reason
+	Open      int                   // entries that are not final
+	OldestDue time.Time             // since when the longest waiting entry is due; zero if none is
+	Problems  map[string]int        // listings by what is wrong with them
+
+	Listings, Watches, Users, Subscriptions int
+}
+
+// Stats counts.
+func (s *Store) Stats(ctx context.Context, now time.Time) (Stats, error) {
+	st := Stats{ByStatus: map[outbox.Status]int{}, ByReason: map[string]int{}, Problems: map[string]int{}}
+	for _, status := range outbox.Statuses() {
+		st.ByStatus[status] = 0
+	}
+	rows, err := s.query(ctx, "SELECT status, reason, count(*) FROM outbox GROUP BY status, reason")
+	err = each(rows, err, func(r *sql.Rows) error {
+		var status outbox.Status
+		var reason string
+		var n int
+		if err := r.Scan(&status, &reason, &n); err != nil {
+			return err
+		}
+		st.ByStatus[status] += n
+		if reason != "" {
+			st.ByReason[reason] += n
+		}
+		if !status.Final() {
+			st.Open += n
+		}
+		return nil
+	})
+	if err != nil {
+		return st, wrap("stats", err)
+	}
+	err = one(s, []any{clock{&st.OldestDue}}, `SELECT max(detected_at, coalesce(lease_until, next_attempt_at, detected_at)) FROM outbox
+		WHERE `+open+` AND coalesce(lease_until, next_attempt_at, '') <= ? ORDER BY coalesce(lease_until, next_attempt_at, ''), detected_at LIMIT 1`, instant(now))
+	if err != nil && !errors.Is(err, watch.ErrNotFound) {
+		return st, wrap("stats", err)
+	}
+	rows, err = s.query(ctx, "SELECT problem_kind, count(*) FROM listings WHERE problem_kind <> '' GROUP BY problem_kind")
+	err = each(rows, err, func(r *sql.Rows) error {
+		var kind string
+		var n int
+		if err := r.Scan(&kind, &n); err != nil {
+			return err
+		}
+		st.Problems[kind] = n
+		return nil
+	})
+	if err != nil {
+		return st, wrap("stats", err)
+	}
+	err = one(s, []any{&st.Listings, &st.Watches, &st.Users, &st.Subscriptions}, `SELECT (SELECT count(*) FROM listings),
+		(SELECT count(*) FROM watches WHERE removed_at IS NULL), (SELECT count(*) FROM users), (SELECT count(*) FROM subscriptions)`)
+	return st, wrap("stats", err)
+}
+
+// keepRemoved is how long a removed watch stays, for the list of its alerts.
+const keepRemoved = 30 * 24 * time.Hour
+
+// Housekeep throws away what nobody needs: link codes that have ended, and
+// watches removed long ago with nothing open.
+func (s *Store) Housekeep(ctx context.Context, now time.Time) error {
+	return wrap("housekeep", s.write(ctx, func(tx *tx) error {
+		if _, err := tx.exec("DELETE FROM link_codes WHERE expires_at <= ?", instant(now)); err != nil {
+			return err
+		}
+		_, err := tx.exec("DELETE FROM watches WHERE removed_at <= ? AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.watch_id = watches.id AND o."+open+")",
+			instant(now.Add(-keepRemoved)))
+		return err
+	}))
+}
