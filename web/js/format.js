@@ -1,0 +1,60 @@
+// Prices, dates and numbers as the reader writes them.
+import { lang, t } from './i18n.js';
+
+const intl = () => (lang() === 'ja' ? 'ja-JP' : navigator.languages.find((l) => /^en\b/i.test(l)) ?? 'en');
+
+/** Money {amount, currency} as text: ¥1,298. */
+export function price(money) {
+  if (!money?.amount) return '';
+  return new Intl.NumberFormat(intl(), { style: 'currency', currency: money.currency, currencyDisplay: 'narrowSymbol' }).format(money.amount);
+}
+
+export function unitPrice(u) {
+  return u ? t('unit.price', { price: price(u), unit: unit(u.per) }) : '';
+}
+
+export const unit = (per) => t(`unit.${per}`) ;
+
+/** How many digits after the point a currency has. */
+export function digits(currency) {
+  return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits;
+}
+
+export function symbol(currency) {
+  const part = new Intl.NumberFormat(intl(), { style: 'currency', currency, currencyDisplay: 'narrowSymbol' })
+    .formatToParts(0).find((p) => p.type === 'currency');
+  return part?.value ?? currency;
+}
+
+export const percent = (p) => new Intl.NumberFormat(intl(), { style: 'percent', maximumFractionDigits: 1 }).format(p / 100);
+export const number = (n) => new Intl.NumberFormat(intl()).format(n);
+
+const dates = (options) => (at) => new Intl.DateTimeFormat(intl(), options).format(new Date(at));
+export const date = dates({ month: 'short', day: 'numeric' });
+export const dateTime = dates({ month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' });
+export const time = dates({ hour: 'numeric', minute: '2-digit' });
+
+/** "5 minutes ago"; a clock that is a little ahead still says "now". */
+export function ago(at, now = Date.now()) {
+  const seconds = Math.min(0, Math.round((new Date(at) - now) / 1000));
+  const say = new Intl.RelativeTimeFormat(intl(), { numeric: 'auto', style: 'short' });
+  if (seconds > -45) return t('ago.now');
+  for (const [unitName, size] of [['day', 86400], ['hour', 3600], ['minute', 60]]) {
+    if (seconds <= -size * 0.95) return say.format(Math.round(seconds / size), unitName);
+  }
+  return say.format(-1, 'minute');
+}
+
+/** The change from one price to another in whole percent, rounded towards none; null where they cannot be compared. */
+export function change(from, to) {
+  if (!from?.amount || !to?.amount || from.currency !== to.currency || !(Number(from.amount) > 0)) return null;
+  return Math.trunc((Number(to.amount) / Number(from.amount) - 1) * 100);
+}
+
+export function host(url) {
+  try {
+    return new URL(url).hostname.replace(/^www\./, '');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,34 @@
+// Offering notifications: on home once there is something to be told of, and in
+// the settings.
+import { html, useState } from './html.js';
+import { t } from './i18n.js';
+import { turnOn } from './push.js';
+import { Button, errorWords } from './parts.js';
+import { toast, useShared } from './store.js';
+
+export function TurnOn({ kind = 'main' }) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState('');
+  const on = async () => {
+    setBusy(true);
+    setError('');
+    try {
+      if (await turnOn() === 'on') toast(t('push.turnedon'));
+    } catch (err) {
+      setError(t('push.failed', { why: err.name === 'Problem' ? errorWords(err) : err.message }));
+    }
+    setBusy(false);
+  };
+  return html`<${Button} kind=${kind} busy=${busy} onClick=${on}>${t('push.turnon')}</${Button}>
+    <p class="bad" role="alert">${error}</p>`;
+}
+
+export function PushOffer() {
+  const { push } = useShared();
+  if (push !== 'off' && push !== 'denied' && push !== 'install') return null;
+  return html`<section class="offer">
+    <h2>${push === 'off' ? t('home.push.title') : t(`push.${push}`)}</h2>
+    <p>${push === 'off' ? t('home.push.body') : t(`push.${push}.body`)}</p>
+    ${push === 'off' && html`<${TurnOn} />`}
+  </section>`;
+}
