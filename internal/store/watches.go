@@ -14,12 +14,13 @@ const undoFor = 24 * time.Hour
 
 // CreateWatch stores a watch on a listing that is found by its identity, or made
 // from l with o as its first point. An existing listing becomes due at once, so
-// that a trigger that holds already is told at once.
+// that a trigger that holds already is told at once. A second watch of one user on
+// one listing is watch.ErrConflict, with the id of the first.
 func (s *Store) CreateWatch(ctx context.Context, w watch.Watch, l watch.Listing, o watch.Observation, maxWatches int) (watch.Watched, error) {
 	var out watch.Watched
 	err := s.write(ctx, func(tx *tx) error {
-		var live int
-		if err := one(tx, []any{&live}, "SELECT count(*) FROM watches WHERE user_id = ? AND removed_at IS NULL", w.UserID); err != nil {
+		live, err := liveWatches(tx, w.UserID)
+		if err != nil {
 			return err
 		}
 		if live >= maxWatches {
@@ -36,6 +37,10 @@ func (s *Store) CreateWatch(ctx context.Context, w watch.Watch, l watch.Listing,
 			}
 		}
 		for _, known := range found {
+			if id, err := watchedAlready(tx, w.UserID, known.ID); err == nil {
+				out.Watch.ID = id
+				return watch.ErrConflict
+			}
 			l = known.Resume(o.At)
 			if err := resumeListing(tx, l); err != nil {
 				return err
@@ -55,6 +60,17 @@ func (s *Store) CreateWatch(ctx context.Context, w watch.Watch, l watch.Listing,
 		return nil
 	})
 	return out, wrap("create watch", err)
+}
+
+func liveWatches(tx *tx, userID string) (n int, err error) {
+	err = one(tx, []any{&n}, "SELECT count(*) FROM watches WHERE user_id = ? AND removed_at IS NULL", userID)
+	return n, err
+}
+
+// watchedAlready finds the user's watch on a listing; watch.ErrNotFound if there is none.
+func watchedAlready(tx *tx, userID, listingID string) (id string, err error) {
+	err = one(tx, []any{&id}, "SELECT id FROM watches WHERE listing_id = ? AND user_id = ? AND removed_at IS NULL", listingID, userID)
+	return id, err
 }
 
 func resumeListing(tx *tx, l watch.Listing) error {

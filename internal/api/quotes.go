@@ -1,0 +1,130 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/sokone/sokone/internal/shop"
+	"github.com/sokone/sokone/internal/watch"
+)
+
+// Quote is what an adapter reads at an address.
+type Quote struct {
+	Adapter      string              `json:"adapter"`
+	ItemCode     string              `json:"item_code"`
+	URL          string              `json:"url"`
+	Name         string              `json:"name"`
+	ImageURL     string              `json:"image_url"`
+	Price        Nullable[Money]     `json:"price"`
+	Total        Nullable[Money]     `json:"total" doc:"With shipping; null where the shop does not state it."`
+	Effective    Nullable[Money]     `json:"effective" doc:"Total less points."`
+	UnitPrice    Nullable[UnitPrice] `json:"unit_price"`
+	Availability string              `json:"availability" enum:"in_stock,out_of_stock,preorder,unknown"`
+	FoundBy      string              `json:"found_by"`
+	ObservedAt   time.Time           `json:"observed_at"`
+}
+
+// QuoteOf is the wire form of a quote.
+func QuoteOf(q shop.Quote) Quote {
+	o := watch.Observe(q)
+	return Quote{
+		Adapter: q.Adapter, ItemCode: q.ItemCode, URL: q.URL, Name: q.Name, ImageURL: q.ImageURL,
+		Price: moneyOf(q.Price), Total: moneyOf(o.Amount(watch.BasisTotal)), Effective: moneyOf(o.Amount(watch.BasisEffective)),
+		UnitPrice: unitPriceOf(o.Price, q.Quantity), Availability: availability(q.Availability), FoundBy: q.FoundBy, ObservedAt: q.ObservedAt.UTC(),
+	}
+}
+
+type addressRequest struct {
+	Body struct {
+		URL string `json:"url" minLength:"1" maxLength:"4096" doc:"The address of a product page."`
+	}
+}
+
+type quoteAnswer struct{ Body Quote }
+
+func (a *API) quoteRoutes(h huma.API) {
+	op := a.private(h, http.MethodPost, "/quotes", "quote", "What a watch on this address would start from", http.StatusOK)
+	op.Errors = append(op.Errors, http.StatusBadGateway)
+	huma.Register(h, op, a.quote)
+}
+
+func (a *API) quote(ctx context.Context, in *addressRequest) (*quoteAnswer, error) {
+	q, err := a.fresh.at(ctx, in.Body.URL)
+	if err != nil {
+		return nil, shopFault(err)
+	}
+	return &quoteAnswer{QuoteOf(q)}, nil
+}
+
+// quotes remembers what was read within the last minute, so that a preview and
+// the watch made from it, or a hundred phones asking about one alert, are one
+// request to the shop.
+type quotes struct {
+	shops Shops
+	now   func() time.Time
+	group singleflight.Group
+	mu    sync.Mutex
+	read  map[shop.Ref]shop.Quote
+}
+
+const (
+	freshFor  = time.Minute
+	maxQuotes = 4096
+	readFor   = 45 * time.Second // waiting for a turn at the shop included
+)
+
+func newQuotes(shops Shops, now func() time.Time) *quotes {
+	return &quotes{shops: shops, now: now, read: map[shop.Ref]shop.Quote{}}
+}
+
+func (c *quotes) at(ctx context.Context, address string) (shop.Quote, error) {
+	ref, err := c.shops.Resolve(address)
+	if err != nil {
+		return shop.Quote{}, err
+	}
+	return c.of(ctx, ref)
+}
+
+// of returns a quote not older than a minute.
+func (c *quotes) of(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
+	c.mu.Lock()
+	q, ok := c.read[ref]
+	c.mu.Unlock()
+	if ok && c.now().Sub(q.ObservedAt) < freshFor {
+		return q, nil
+	}
+	// One reader serves all who ask; a caller who leaves does not stop it.
+	result := c.group.DoChan(ref.Adapter+"\x00"+ref.ItemCode, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readFor)
+		defer cancel()
+		q, err := c.shops.Quote(ctx, ref)
+		if err == nil {
+			c.keep(ref, q)
+		}
+		return q, err
+	})
+	select {
+	case r := <-result:
+		return r.Val.(shop.Quote), r.Err
+	case <-ctx.Done():
+		return shop.Quote{}, ctx.Err()
+	}
+}
+
+func (c *quotes) keep(ref shop.Ref, q shop.Quote) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.read) >= maxQuotes {
+		for r, old := range c.read {
+			if len(c.read) >= maxQuotes || c.now().Sub(old.ObservedAt) >= freshFor {
+				delete(c.read, r)
+			}
+		}
+	}
+	c.read[ref] = q
+}
