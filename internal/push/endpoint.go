@@ -91,8 +91,13 @@ func (d *destinations) parse(raw string) (target, error) {
 		path += "?" + u.RawQuery
 	}
 	t.endpoint = t.origin + path
+	if len(t.endpoint) > maxEndpoint { // escaping made it longer
+		return target{}, errTooLong
+	}
 	return t, nil
 }
+
+var errTooLong = errors.New("is longer than 2048 bytes; send what the browser's push manager gave")
 
 // splitEndpoint parses what is common to all endpoints and gives the port.
 func splitEndpoint(raw string) (*url.URL, string, error) {
@@ -100,7 +105,7 @@ func splitEndpoint(raw string) (*url.URL, string, error) {
 	case raw == "":
 		return nil, "", errors.New("is missing; send the browser's PushSubscription as it is")
 	case len(raw) > maxEndpoint:
-		return nil, "", errors.New("is longer than 2048 bytes; send what the browser's push manager gave")
+		return nil, "", errTooLong
 	case strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }):
 		return nil, "", errors.New("has characters that no address has; send what the browser's push manager gave")
 	case strings.Contains(raw, "#"):

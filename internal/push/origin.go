@@ -39,18 +39,16 @@ type origin struct {
 	holding outbox.Outcome
 	why     string // for the operator
 
-	accepted bool                 // today's key had a 2xx here
-	row      map[subKey]struct{}  // refused since the last acceptance
-	refused  map[subKey]acception // refused ever, with the acceptance count at that time
-	count    acception            // acceptances so far
+	accepted int             // times that today's key had a 2xx here
+	good     bool            // and the last verdict on it was one
+	row      map[subKey]bool // refused since the last acceptance
+	refused  map[subKey]int  // refused since its own last acceptance; the value of accepted at that time
 
 	signalled map[string]time.Time
 }
 
 // subKey stands for an endpoint, which is not to be kept in memory at length.
 type subKey [sha256.Size]byte
-
-type acception uint64
 
 // at returns the state of an origin, with the lock held by the caller.
 func (os *origins) at(name string, now time.Time) *origin {
@@ -59,7 +57,7 @@ func (os *origins) at(name string, now time.Time) *origin {
 		if len(os.of) >= maxOrigins {
 			os.evict()
 		}
-		o = &origin{row: map[subKey]struct{}{}, refused: map[subKey]acception{}, signalled: map[string]time.Time{}}
+		o = &origin{row: map[subKey]bool{}, refused: map[subKey]int{}, signalled: map[string]time.Time{}}
 		os.of[name] = o
 	}
 	o.used = now
@@ -101,11 +99,15 @@ func (s *Sender) learn(t target, keyID string, a answer, now time.Time) (outbox.
 	s.origins.mu.Lock()
 	defer s.origins.mu.Unlock()
 	o := s.origins.at(t.origin, now)
+	sub := subKey(sha256.Sum256([]byte(t.endpoint)))
 	outcome := classify(a.status, a.body)
 	wait, known := retryAfter(a.header, now)
 	switch outcome {
 	case outbox.Accepted:
-		o.accept()
+		o.accepted++
+		o.good = true
+		clear(o.row)
+		delete(o.refused, sub)
 		return outcome, 0
 	case outbox.RateLimited:
 		if !known {
@@ -113,45 +115,38 @@ func (s *Sender) learn(t target, keyID string, a answer, now time.Time) (outbox.
 		}
 		o.hold(now.Add(wait), outcome, fmt.Sprintf("throttled with %d", a.status))
 	case outbox.Auth:
-		return s.refused(o, sha256.Sum256([]byte(t.endpoint)), keyID, a, now)
+		return s.refused(o, sub, keyID, a, now)
 	}
 	return outcome, wait
 }
 
-// accept notes that today's key is good here.
-func (o *origin) accept() {
-	o.accepted = true
-	o.count++
-	clear(o.row)
-}
-
 // refused is the mismatch rule. A subscription is dropped only on evidence that
-// it was made under another key: its row says so, or today's key is good at this
-// origin (the answer names the mismatch, or others were accepted between two
-// refusals). Otherwise one misconfigured key or clock would erase everybody.
+// it was made under another key: its row says so; or today's key is good at this
+// origin, and the answer names the mismatch or comes for the second time.
+// Otherwise one misconfigured key or clock would erase everybody. Good means that
+// the last verdict was an acceptance, so an origin that begins to refuse all of
+// us costs one subscription at the most, and its page brings it back.
 func (s *Sender) refused(o *origin, sub subKey, keyID string, a answer, now time.Time) (outbox.Outcome, time.Duration) {
-	ours := a.skew.Abs() < wrongClock
+	clockFine := a.skew.Abs() < wrongClock
 	before, again := o.refused[sub]
-	switch {
-	case ours && keyID != "" && keyID != s.keys.ID(),
-		ours && o.accepted && namesMismatch(a.body),
-		ours && again && o.count > before:
+	good := o.good && (namesMismatch(a.body) || (again && o.accepted > before))
+	if another := keyID != "" && keyID != s.keys.ID(); clockFine && (another || good) {
+		o.good = o.good && !good
 		delete(o.refused, sub)
 		delete(o.row, sub)
 		return outbox.Gone, 0
 	}
+	o.good = false
 	if !again {
 		if len(o.refused) >= maxRefused {
 			clear(o.refused) // forgetting only delays a removal
 		}
-		o.refused[sub] = o.count
+		o.refused[sub] = o.accepted
 	}
 	if len(o.row) < maxRefused {
-		o.row[sub] = struct{}{}
+		o.row[sub] = true
 	}
-	// One that was refused before says nothing new about the origin, unless the
-	// origin has never been good.
-	if !ours || !o.accepted || len(o.row) >= refusalsInARow {
+	if !clockFine || o.accepted == 0 || len(o.row) >= refusalsInARow {
 		o.token = "" // signed anew after the pause: the clock may have been set right
 		o.hold(now.Add(authHold), outbox.Auth, fmt.Sprintf("VAPID refused with %d", a.status))
 	}

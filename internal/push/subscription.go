@@ -95,4 +95,3 @@ func subscriptionKeys(p256dh, auth string) (public, secret []byte, err error) {
 	}
 	return public, secret, nil
 }
-
