@@ -166,7 +166,8 @@ async function correct(alert) {
 }
 
 function price({ amount, currency }, lang) {
-  return new Intl.NumberFormat(lang === 'ja' ? 'ja-JP' : 'en', { style: 'currency', currency, currencyDisplay: 'narrowSymbol' }).format(amount);
+  return new Intl.NumberFormat(lang === 'ja' ? 'ja-JP' : 'en', { style: 'currency', currency, currencyDisplay: 'narrowSymbol' })
+    .format(amount).replace('￥', '¥');
 }
 
 async function tellPages(alert) {

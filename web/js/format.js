@@ -3,11 +3,18 @@ import { lang, t } from './i18n.js';
 
 const intl = () => (lang() === 'ja' ? 'ja-JP' : navigator.languages.find((l) => /^en\b/i.test(l)) ?? 'en');
 
-/** Money {amount, currency} as text: ¥1,298. */
+/** Money {amount, currency} as text: ¥1,298. Digits that a currency cannot pay are kept: unit prices have them. */
 export function price(money) {
   if (!money?.amount) return '';
-  return new Intl.NumberFormat(intl(), { style: 'currency', currency: money.currency, currencyDisplay: 'narrowSymbol' }).format(money.amount);
+  const decimals = (money.amount.split('.')[1] ?? '').length;
+  return halfWidth(new Intl.NumberFormat(intl(), {
+    style: 'currency', currency: money.currency, currencyDisplay: 'narrowSymbol',
+    maximumFractionDigits: Math.max(digits(money.currency), Math.min(decimals, 2)),
+  }).format(money.amount));
 }
+
+/** The wide yen sign of Japanese locale data tears prices apart. */
+const halfWidth = (text) => text.replace('￥', '¥');
 
 export function unitPrice(u) {
   return u ? t('unit.price', { price: price(u), unit: unit(u.per) }) : '';
@@ -23,7 +30,7 @@ export function digits(currency) {
 export function symbol(currency) {
   const part = new Intl.NumberFormat(intl(), { style: 'currency', currency, currencyDisplay: 'narrowSymbol' })
     .formatToParts(0).find((p) => p.type === 'currency');
-  return part?.value ?? currency;
+  return halfWidth(part?.value ?? currency);
 }
 
 export const percent = (p) => new Intl.NumberFormat(intl(), { style: 'percent', maximumFractionDigits: 1 }).format(p / 100);
@@ -40,10 +47,13 @@ export function ago(at, now = Date.now()) {
   const say = new Intl.RelativeTimeFormat(intl(), { numeric: 'auto', style: 'short' });
   if (seconds > -45) return t('ago.now');
   for (const [unitName, size] of [['day', 86400], ['hour', 3600], ['minute', 60]]) {
-    if (seconds <= -size * 0.95) return say.format(Math.round(seconds / size), unitName);
+    if (seconds <= -size * 0.95) return tight(say.format(Math.round(seconds / size), unitName));
   }
-  return say.format(-1, 'minute');
+  return tight(say.format(-1, 'minute'));
 }
+
+/** Japanese has no space between number and unit. */
+const tight = (text) => (lang() === 'ja' ? text.replace(/ /g, '') : text);
 
 /** The change from one price to another in whole percent, rounded towards none; null where they cannot be compared. */
 export function change(from, to) {

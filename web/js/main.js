@@ -95,6 +95,15 @@ async function joinFromAddress() {
   if (wrong) toast(wrong);
 }
 
+/**
+ * A device is made when somebody first asks for something. On one's own machine
+ * there is nothing to save by waiting, and the demo has watches ready for it.
+ */
+async function startAtHome() {
+  if (api.token() || !/^(localhost|127\.0\.0\.1|\[::1\])$/.test(location.hostname)) return;
+  await api.ensureDevice().then(loadWatches, () => {}); // the first visit needs no server
+}
+
 api.whenLost(() => {
   setLang(choice()); // the worker's copy went with the rest
   update({ watches: [], push: 'off' });
@@ -103,9 +112,9 @@ api.whenLost(() => {
 watchOnline();
 catchLinks();
 startWorker();
-const joined = joinFromAddress();
+const ready = joinFromAddress().then(startAtHome);
 render(html`<${App} />`, document.getElementById('app'));
-joined.then(refreshPush);
+ready.then(refreshPush);
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible' && api.token()) loadWatches();
 });

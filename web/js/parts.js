@@ -86,15 +86,15 @@ export function Price({ money, big }) {
 }
 
 /** How a price stands against its reference. */
-export function Change({ from, to, plain = 'home.reference', was = 'home.was' }) {
+export function Change({ from, to }) {
   if (!from || !to) return null;
   const by = format.change(from, to);
   if (by === null) return null;
-  if (Number(from.amount) === Number(to.amount)) return html`<span class="change">${t(plain, { price: format.price(from) })}</span>`;
+  if (Number(from.amount) === Number(to.amount)) return html`<span class="change">${t('home.reference', { price: format.price(from) })}</span>`;
   const lower = Number(to.amount) < Number(from.amount);
   const sign = lower ? '−' : '+';
   return html`<span class="change">
-    <span class=${lower ? 'down' : 'up'}>${sign}${format.percent(Math.abs(by))}</span> ${t(was, { price: format.price(from) })}
+    <span class=${lower ? 'down' : 'up'}>${sign}${format.percent(Math.abs(by))}</span> ${t('home.was', { price: format.price(from) })}
   </span>`;
 }
 

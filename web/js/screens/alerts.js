@@ -49,7 +49,7 @@ export function Alerts() {
     ${!list && !error && html`<${Skeleton} rows=${4} kind="row" />`}
     ${!list && error && html`<${Failed} title=${t('alerts.error')} error=${error} again=${() => load()} />`}
     ${list?.length === 0 && html`<div class="empty"><${Icon} name="bell" /><h2>${t('alerts.empty')}</h2><p>${t('alerts.empty.body')}</p></div>`}
-    ${list?.length > 0 && html`<ol class="alerts">
+    ${list?.length > 0 && html`<ol class="told">
       ${list.map((a) => html`<${Entry} key=${a.event_id} alert=${a} watch=${watches?.find((w) => w.id === a.watch_id)} />`)}
     </ol>`}
     ${list && error && html`<p class="bad" role="alert">${errorWords(error)}</p>`}
@@ -96,7 +96,7 @@ function reason(alert) {
   if (state === 'sent') return alert.sent_at ? t('why.sent', { at: format.dateTime(alert.sent_at) }) : '';
   if (!word) return has(`why.${state}`) ? t(`why.${state}`) : '';
   const next = state === 'retry' && alert.next_attempt_at ? ` ${t('why.next', { at: format.time(alert.next_attempt_at) })}` : '';
-  if (word === 'condition_lost' && alert.checked?.price) return t('why.condition_lost.price', { price: format.price(alert.checked.price) });
+  if (word === 'condition_lost' && alert.trigger !== 'back_in_stock' && alert.checked?.price) return t('why.condition_lost.price', { price: format.price(alert.checked.price) });
   const [, kind] = /^refetch_(.+)$/.exec(word) ?? [];
   if (kind) return t('why.refetch', { cause: has(`problem.${kind}`) ? t(`problem.${kind}`) : kind }) + next;
   if (word.startsWith('push_')) return t('why.push') + next;

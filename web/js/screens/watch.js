@@ -48,13 +48,13 @@ function Detail({ watch, up }) {
         <div>
           <p class="prices"><${Price} money=${listing.price} big /> <${Stock} availability=${listing.availability} always /></p>
           <p>${watch.basis === 'price'
-            ? html`<${Change} from=${watch.reference} to=${listing.price} was="watch.reference" plain="home.reference" />`
+            ? html`<${Change} from=${watch.reference} to=${listing.price} />`
             : html`<span class="change">${t(`basis.${watch.basis}.plain`)} · ${t('watch.reference', { price: format.price(watch.reference) })}</span>`}</p>
           ${listing.unit_price && html`<p class="hint">${format.unitPrice(listing.unit_price)}</p>`}
           <p class="hint">${listing.checked_at ? t('watch.checked', { ago: format.ago(listing.checked_at) }) : t('home.unchecked')}</p>
-          <a class="button" href=${listing.url} target="_blank" rel="noopener noreferrer">${t('watch.shop', { host: format.host(listing.url) })} <${Icon} name="out" /></a>
         </div>
       </section>
+      <a class="button toshop" href=${listing.url} target="_blank" rel="noopener noreferrer"><span>${t('watch.shop', { host: format.host(listing.url) })}</span> <${Icon} name="out" /></a>
       ${listing.problem && html`<${Notice}>${problemWords(listing.problem)} (${t('problem.since', { at: format.dateTime(listing.problem.since) })})</${Notice}>`}
       ${watch.paused && html`<${Notice} kind="calm" icon="pause">${t('watch.paused')}</${Notice}>`}
       <${History} watch=${watch} />
