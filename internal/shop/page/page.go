@@ -1,0 +1,105 @@
+// Package page reads any product page that says in a machine's words what it
+// sells: schema.org as JSON-LD or microdata, or Open Graph product tags. What it
+// cannot be sure of it refuses: a wrong price is worse than none.
+package page
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sokone/sokone/internal/fetch"
+	"github.com/sokone/sokone/internal/shop"
+)
+
+// Getter asks for pages.
+type Getter interface {
+	Get(ctx context.Context, r fetch.Request) (*fetch.Page, error)
+}
+
+// Adapter reads pages.
+type Adapter struct {
+	get Getter
+	now func() time.Time
+}
+
+// New makes the adapter.
+func New(get Getter, now func() time.Time) *Adapter { return &Adapter{get, now} }
+
+// Name is the adapter's word.
+func (a *Adapter) Name() string { return "page" }
+
+// Match takes every web address: this adapter is asked last.
+func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
+	c := canonical(u)
+	return shop.Ref{Adapter: a.Name(), ItemCode: c, URL: c}, true
+}
+
+// Quote reads the page now.
+func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
+	p, err := a.get.Get(ctx, fetch.Request{URL: ref.URL})
+	if err != nil {
+		return shop.Quote{}, err
+	}
+	q, failed := Extract(Input{URL: p.URL, Status: p.Status, ContentType: p.ContentType, Body: p.Body})
+	if failed != nil {
+		return shop.Quote{}, failed
+	}
+	q.ObservedAt = a.now().UTC()
+	q.Adapter = a.Name()
+	// The address that a person pasted stays the identity while it leads to the
+	// page; a canonical link makes many addresses of one page one listing.
+	if q.ItemCode == "" {
+		q.ItemCode = canonical(p.URL)
+	}
+	if asked, err := url.Parse(ref.URL); err == nil && asked.Scheme == "http" && strings.HasPrefix(q.ItemCode, "https://"+asked.Host) && p.URL.Scheme == "http" {
+		q.ItemCode = ref.ItemCode
+	}
+	q.URL = q.ItemCode
+	return q, nil
+}
+
+// Input is an answer of a shop.
+type Input struct {
+	URL         *url.URL // after redirects
+	Status      int
+	ContentType string
+	Body        []byte
+}
+
+// Extract reads a quote off an answer, or says why there is none. It is pure.
+// The quote has no time and no adapter's name yet; ItemCode is set where the
+// page names a canonical address of its own.
+func Extract(in Input) (shop.Quote, *shop.Error) {
+	text, _ := fetch.Decode(in.Body, in.ContentType)
+	if in.Status == http.StatusOK && !looksLikeHTML(in.ContentType, text) {
+		return shop.Quote{}, failure(shop.KindParse, "This address leads to something that is no web page.")
+	}
+	doc, err := parse(text, in.URL)
+	if err != nil {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This page is built too strangely to be read.", Cause: err}
+	}
+	if e := classify(in, doc); e != nil {
+		return shop.Quote{}, e
+	}
+	q, e := find(doc)
+	if e != nil {
+		return shop.Quote{}, e
+	}
+	q.ItemCode = doc.canonicalAddress()
+	return q, nil
+}
+
+func looksLikeHTML(contentType, text string) bool {
+	if mime := strings.ToLower(contentType); mime != "" && !strings.Contains(mime, "html") && !strings.Contains(mime, "text/plain") {
+		return false
+	}
+	head := strings.ToLower(strings.TrimSpace(text[:min(len(text), 4096)]))
+	return strings.HasPrefix(head, "<") || strings.Contains(head, "<html") || strings.Contains(head, "<body") || strings.Contains(head, "<meta")
+}
+
+func failure(kind shop.Kind, message string) *shop.Error {
+	return &shop.Error{Kind: kind, Message: message}
+}

@@ -1,0 +1,132 @@
+package page
+
+import (
+	"net/url"
+	"strings"
+)
+
+// aside are properties that lead away from the page's own product.
+var aside = map[string]bool{
+	"isrelatedto": true, "issimilarto": true, "isaccessoryorsparepartfor": true, "isconsumablefor": true, "itemlistelement": true,
+	"review": true, "brand": true, "manufacturer": true, "isvariantof": true, "model": true, "itemoffered": true, "ispartof": true, "breadcrumb": true,
+	"mentions": true, "relatedlink": true, "significantlink": true,
+}
+
+func (t *thing) isProduct() bool {
+	return t.is("product", "productgroup", "individualproduct", "productmodel", "someproducts", "vehicle", "car") ||
+		t.is("book", "softwareapplication", "mobileapplication", "videogame", "course", "event") && len(t.props["offers"]) > 0
+}
+
+// found is a product, and whether the page itself calls it its main one.
+type found struct {
+	*thing
+	main bool
+}
+
+// products are those of JSON-LD, and only if there are none with an offer those
+// of microdata: the two say the same, and the first is said on purpose.
+func (d *document) products() []found {
+	var out []found
+	for _, roots := range [][]*thing{d.jsonLD(), d.microdata()} {
+		seen := map[*thing]bool{}
+		for _, r := range roots {
+			walk(r, false, 0, seen, &out)
+		}
+		for _, p := range out {
+			if len(p.props["offers"]) > 0 || len(p.props["hasvariant"]) > 0 {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+func walk(t *thing, main bool, depth int, seen map[*thing]bool, out *[]found) {
+	if t == nil || depth > maxDepth || seen[t] {
+		return
+	}
+	seen[t] = true
+	if t.isProduct() {
+		*out = append(*out, found{t, main})
+		return // what lies inside a product is a part of it
+	}
+	if t.is("itemlist", "searchresultspage", "collectionpage") && !main {
+		for _, x := range t.things("itemlistelement") {
+			for _, item := range append(x.things("item"), x) {
+				walk(item, false, depth+1, seen, out)
+			}
+		}
+		return
+	}
+	for name, vs := range t.props {
+		if aside[name] {
+			continue
+		}
+		for _, v := range vs {
+			walk(v.thing, main || name == "mainentity", depth+1, seen, out)
+		}
+	}
+}
+
+func (d *document) hasProduct() bool {
+	for _, p := range d.products() {
+		if len(p.props["offers"]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// choose finds the product that the page is about: by mainEntity, by address,
+// by name, or because it is the only one. It reports false where there are
+// several and nothing says which.
+func (d *document) choose(products []found) (*thing, bool) {
+	if len(products) == 0 {
+		return nil, true
+	}
+	for _, test := range []func(found) bool{
+		func(p found) bool { return p.main },
+		d.ofThisAddress,
+		d.ofThisName,
+		func(p found) bool { return len(p.props["offers"]) > 0 || len(p.props["hasvariant"]) > 0 },
+	} {
+		var fit []found
+		for _, p := range products {
+			if test(p) {
+				fit = append(fit, p)
+			}
+		}
+		if len(fit) == 1 {
+			return fit[0].thing, true
+		}
+		if len(fit) > 1 {
+			products = fit // a narrower choice; the next test decides
+		}
+	}
+	return nil, false
+}
+
+func (d *document) ofThisAddress(p found) bool {
+	for _, ref := range []string{p.text("url"), p.text("mainentityofpage"), p.id} {
+		if u := d.resolve(ref); u != nil && d.url != nil && ref != "" && (samePage(u, d.url) || d.matchesCanonical(u)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *document) matchesCanonical(u *url.URL) bool {
+	c := d.canonicalLink()
+	return c != nil && samePage(u, c)
+}
+
+func (d *document) ofThisName(p found) bool {
+	name := strings.ToLower(clean(p.text("name"), maxName))
+	if name == "" {
+		return false
+	}
+	if d.h1 != "" {
+		return strings.ToLower(d.h1) == name
+	}
+	return strings.Contains(strings.ToLower(d.title), name)
+}
