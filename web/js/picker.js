@@ -58,9 +58,9 @@ function Span({ field, set }) {
 }
 
 function Target({ currency, field, fault, set, label }) {
-  return html`<${Field} label=${label} hidden value=${field.target} error=${fault} autocomplete="off" class="amount"
-    inputmode=${format.digits(currency) ? 'decimal' : 'numeric'} onInput=${(e) => set({ target: e.currentTarget.value })} />
-    <span class="sign" aria-hidden="true">${format.symbol(currency)}</span>`;
+  return html`<div class="amount"><span class="sign" aria-hidden="true">${format.symbol(currency)}</span>
+    <${Field} label=${label} hidden value=${field.target} error=${fault} autocomplete="off"
+      inputmode=${format.digits(currency) ? 'decimal' : 'numeric'} onInput=${(e) => set({ target: e.currentTarget.value })} /></div>`;
 }
 
 function Unit({ currency, field, fault, set }) {

@@ -80,6 +80,15 @@ export function finish(fields, currency) {
   return { triggers, faults };
 }
 
+/** Takes the reader to the first field at fault, once it is drawn. */
+export function showFault() {
+  requestAnimationFrame(() => {
+    const field = document.querySelector('[aria-invalid="true"]');
+    field?.scrollIntoView({ block: 'center' });
+    field?.focus({ preventScroll: true });
+  });
+}
+
 /** A trigger in a few words: "10% off". */
 export function words(trigger) {
   switch (trigger.type) {

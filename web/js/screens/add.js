@@ -7,7 +7,7 @@ import { Button, Field, Head, Notice, Picture, Price, Skeleton, Stock, errorWord
 import { Picker } from '../picker.js';
 import { back, go } from '../router.js';
 import { keepWatch, loadWatches, toast, useLoaded, useShared } from '../store.js';
-import { draft, finish } from '../triggers.js';
+import { draft, finish, showFault } from '../triggers.js';
 import { Address, findAddress } from './address.js';
 
 /** Share targets put the address where they like: in url, in text or in the title. */
@@ -69,6 +69,7 @@ function Choose({ quote, url }) {
     const { triggers, faults: bad } = finish(fields, quote.price?.currency ?? 'JPY');
     setFaults(bad);
     setError(triggers.length ? '' : t('add.pick'));
+    if (Object.keys(bad).length) showFault();
     if (!triggers.length || Object.keys(bad).length) return;
     setBusy(true);
     try {

@@ -4,11 +4,16 @@ import { t } from '../i18n.js';
 import { Button, Field } from '../parts.js';
 import { go } from '../router.js';
 
-/** The first http(s) address in a text that a person pasted or an app shared. */
+/**
+ * The first http(s) address in a text that a person pasted or an app shared.
+ * Within a sentence it ends at the first letter that is not ASCII: Japanese
+ * needs no space there. Alone, it may hold such letters.
+ */
 export function findAddress(text) {
-  const found = /https?:\/\/[^\s<>"'「」【】()]+/i.exec(text ?? '');
-  if (found) return found[0].replace(/[.,。、)]+$/, '');
   const bare = (text ?? '').trim();
+  if (/^https?:\/\/\S+$/i.test(bare) && URL.canParse(bare) && !/[。、「」]/.test(bare)) return bare;
+  const found = /https?:\/\/[!#-;=?-~]+/i.exec(bare);
+  if (found) return found[0].replace(/[.,;:!)\]}]+$/, '');
   return /^[\w-]+(\.[\w-]+)+(:\d+)?\/\S*$/.test(bare) ? `https://${bare}` : '';
 }
 

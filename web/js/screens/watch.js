@@ -8,7 +8,7 @@ import { Button, Change, Chips, Failed, Head, Icon, Notice, Picture, Price, Skel
 import { Picker } from '../picker.js';
 import { back, go } from '../router.js';
 import { current, dropWatch, keepWatch, loadWatches, toast, useLoaded, useShared } from '../store.js';
-import { chosen, draft, finish, words } from '../triggers.js';
+import { chosen, draft, finish, showFault, words } from '../triggers.js';
 import { useTick } from './home.js';
 
 export function Watch({ id }) {
@@ -89,6 +89,7 @@ function Waits({ watch }) {
     const { triggers, faults: bad } = finish(fields, (watch.reference ?? watch.listing.price)?.currency ?? 'JPY');
     setFaults(bad);
     setError(triggers.length ? '' : t('add.pick'));
+    if (Object.keys(bad).length) showFault();
     if (!triggers.length || Object.keys(bad).length) return;
     setBusy(true);
     try {
