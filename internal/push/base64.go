@@ -8,6 +8,8 @@ import (
 
 var errBase64 = errors.New("not base64")
 
+var urlSafe = strings.NewReplacer("+", "-", "/", "_")
+
 // decodeBase64 reads the four spellings of base64 that browsers and key
 // generators write: url-safe or standard, padded or not. Unlike the standard
 // decoder it takes no line breaks, so that equal bytes have few spellings.
@@ -19,5 +21,8 @@ func decodeBase64(s string) ([]byte, error) {
 	if n := len(s) - len(unpadded); n > 0 && (n > 2 || len(s)%4 != 0) {
 		return nil, errBase64
 	}
-	return base64.RawURLEncoding.Strict().DecodeString(strings.NewReplacer("+", "-", "/", "_").Replace(unpadded))
+	if strings.ContainsAny(unpadded, "+/") {
+		unpadded = urlSafe.Replace(unpadded)
+	}
+	return base64.RawURLEncoding.Strict().DecodeString(unpadded)
 }

@@ -258,6 +258,9 @@ func (s *Sender) done(sub outbox.Subscription, t target, d outbox.Delivery, now 
 // detail is what is kept of an answer: its first KiB as one line of text, without
 // the endpoint and the keys, should it repeat them.
 func (s *Sender) detail(text string, sub outbox.Subscription) string {
+	if text == "" {
+		return ""
+	}
 	secrets := []string{sub.Endpoint, "…", sub.P256dh, "…", sub.Auth, "…"}
 	if u, err := url.Parse(sub.Endpoint); err == nil {
 		for _, part := range []string{u.RequestURI(), u.EscapedPath(), u.RawQuery, u.EscapedPath()[strings.LastIndexByte(u.EscapedPath(), '/')+1:]} {
