@@ -15,6 +15,7 @@ export class Problem extends Error {
     this.title = fields.title ?? '';
     this.detail = fields.detail ?? '';
     this.errors = fields.errors ?? []; // [{location, message}]
+    this.watchId = fields.watch_id ?? ''; // with 409: the watch that exists
     this.retryAfter = fields.retryAfter ?? 0; // seconds
   }
 }

@@ -5,12 +5,6 @@ import { update } from './store.js';
 
 const WANTED = 'sokone.push';
 
-/**
- * What this browser's notifications are:
- *   unsupported  it has none      install  iOS: only the installed app has them
- *   off          not asked yet, or turned off    denied  refused in the browser's settings
- *   on           subscribed, and the server knows
- */
 function supported() {
   return 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window;
 }
@@ -21,7 +15,18 @@ export function isIOS() {
 
 const installed = () => matchMedia('(display-mode: standalone)').matches || navigator.standalone === true;
 
+/**
+ * What this browser's notifications are:
+ *   insecure     the page came over http, where browsers allow none
+ *   unsupported  it has none      install  iOS: only the installed app has them
+ *   off          not asked yet, or turned off    denied  refused in the browser's settings
+ *   on           subscribed, and the server knows
+ */
 export async function refreshPush() {
+  if (!isSecureContext) {
+    update({ push: 'insecure' });
+    return;
+  }
   if (!supported()) {
     update({ push: isIOS() && !installed() ? 'install' : 'unsupported' });
     return;
@@ -77,13 +82,13 @@ async function subscribe() {
   }
   subscription ??= await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(key) });
   try {
-    await api.putSubscription(subscription.toJSON());
+    await api.putSubscription({ ...subscription.toJSON(), applicationServerKey: key });
   } catch (err) {
     if (err.status !== 409) throw err;
     // Another owner or another key: a new subscription settles both.
     await subscription.unsubscribe();
     subscription = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(key) });
-    await api.putSubscription(subscription.toJSON());
+    await api.putSubscription({ ...subscription.toJSON(), applicationServerKey: key });
   }
 }
 

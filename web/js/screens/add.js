@@ -78,6 +78,11 @@ function Choose({ quote, url }) {
       toast(t('add.done'));
       go('/', { replace: true });
     } catch (err) {
+      if (err.watchId) {
+        toast(t('add.already'));
+        go(`/watches/${encodeURIComponent(err.watchId)}`, { replace: true });
+        return;
+      }
       setError(errorWords(err));
       setBusy(false);
     }

@@ -7,6 +7,7 @@ import { Button, Failed, Head, Icon, Skeleton, errorWords } from '../parts.js';
 import { loadWatches, useShared } from '../store.js';
 import { useTick } from './home.js';
 
+const saved = self.sokoneDB;
 const icons = { sent: 'check', pending: 'clock', sending: 'clock', retry: 'clock', dropped: 'hold', failed: 'cross' };
 
 export function Alerts() {
@@ -23,11 +24,16 @@ export function Alerts() {
       return;
     }
     setBusy(true);
+    if (!list) { // the last known ones at once
+      const known = await saved.get('alerts').catch(() => null);
+      if (known) setList((now) => now ?? known);
+    }
     try {
       const page = await api.listAlerts(from);
       setList((known) => (from ? [...(known ?? []), ...page.alerts.filter((a) => !known?.some((k) => k.event_id === a.event_id))] : page.alerts));
       setCursor(page.next_cursor);
       setError(null);
+      if (!from) saved.set('alerts', page.alerts).catch(() => {});
     } catch (err) {
       setError(err);
     }

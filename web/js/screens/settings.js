@@ -25,8 +25,8 @@ function Notifications() {
     setBusy('test');
     try {
       const answer = await api.testPush();
-      const good = answer?.outcome ? answer.outcome === 'accepted' : !(answer?.status >= 300);
-      toast(good ? t('push.test.sent') : t('push.test.failed', { answer: answer.outcome ?? answer.status }));
+      toast(answer.outcome === 'accepted' ? t('push.test.sent') : t('push.test.failed', { answer: answer.status || answer.outcome }));
+      if (answer.outcome === 'gone') await refreshPush(); // subscribes again
     } catch (err) {
       toast(errorWords(err));
     }
@@ -140,8 +140,10 @@ function Erase() {
   const erase = async () => {
     setBusy(true);
     try {
-      await turnOff().catch(() => {}); // the server forgets the subscription with the device anyway
-      if (api.token()) await api.erase();
+      if (api.token()) {
+        await turnOff().catch(() => {}); // the server forgets the subscription with the device anyway
+        await api.erase();
+      }
       update({ watches: [], push: 'off' });
       toast(t('settings.erase.done'));
       go('/', { replace: true });
