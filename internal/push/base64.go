@@ -8,8 +8,6 @@ import (
 
 var errBase64 = errors.New("not base64")
 
-var urlSafe = strings.NewReplacer("+", "-", "/", "_")
-
 // decodeBase64 reads the four spellings of base64 that browsers and key
 // generators write: url-safe or standard, padded or not. Unlike the standard
 // decoder it takes no line breaks, so that equal bytes have few spellings.
@@ -22,7 +20,7 @@ func decodeBase64(s string) ([]byte, error) {
 		return nil, errBase64
 	}
 	if strings.ContainsAny(unpadded, "+/") {
-		unpadded = urlSafe.Replace(unpadded)
+		unpadded = strings.NewReplacer("+", "-", "/", "_").Replace(unpadded)
 	}
 	return base64.RawURLEncoding.Strict().DecodeString(unpadded)
 }

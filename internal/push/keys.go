@@ -23,6 +23,7 @@ const keyFile = "vapid.json"
 // a push service takes messages only from the holder of the private one. It is
 // made by ParseKeys, LoadOrCreateKeys or NewKeys, so its halves always match.
 type Keys struct {
+	id              string
 	public, private string // base64url without padding: 65 and 32 bytes
 	signer          *ecdsa.PrivateKey
 }
@@ -59,7 +60,9 @@ func ParseKeys(public, private string) (Keys, error) {
 	if err != nil {
 		return Keys{}, errors.New("the VAPID private key is no P-256 key; `sokone vapid` makes a pair")
 	}
+	sum := sha256.Sum256(rawPublic)
 	return Keys{
+		id:      base64.RawURLEncoding.EncodeToString(sum[:9]),
 		public:  base64.RawURLEncoding.EncodeToString(rawPublic),
 		private: base64.RawURLEncoding.EncodeToString(rawPrivate),
 		signer:  signer,
@@ -75,10 +78,7 @@ func (k Keys) Private() string { return k.private }
 
 // ID names the pair in a few characters. It is stored with each subscription,
 // to know later under which key the browser made it.
-func (k Keys) ID() string {
-	sum := sha256.Sum256([]byte(k.public))
-	return base64.RawURLEncoding.EncodeToString(sum[:9])
-}
+func (k Keys) ID() string { return k.id }
 
 // String hides the private key from logs and error messages.
 func (k Keys) String() string { return "VAPID key " + k.ID() }
@@ -110,6 +110,11 @@ func LoadOrCreateKeys(dir string) (Keys, error) {
 	}
 	return loadKeys(path) // another process may have been first
 }
+
+// LoadKeys reads the pair from vapid.json in dir. Where there is none, the error
+// is fs.ErrNotExist. A server that is given other keys serves those subscriptions
+// of before with it: see Options.Former.
+func LoadKeys(dir string) (Keys, error) { return loadKeys(filepath.Join(dir, keyFile)) }
 
 func loadKeys(path string) (Keys, error) {
 	data, err := os.ReadFile(path)

@@ -2,7 +2,9 @@ package push_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,9 @@ import (
 
 func TestKeysAreMadeOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
+	if _, err := push.LoadKeys(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("no keys: %v", err)
+	}
 	first, err := push.LoadOrCreateKeys(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -85,6 +85,54 @@ func TestARowOfAnotherKeyThatIsTakenStays(t *testing.T) {
 	r.send(t, old, outbox.Accepted)
 }
 
+// The old key is still at hand: its subscriptions are served under it.
+func TestARowOfAFormerKeyIsSignedWithIt(t *testing.T) {
+	t.Parallel()
+	former, err := push.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(o *push.Options) { o.Former = []push.Keys{former, o.Keys, {}} })
+	subscribe := func(k push.Keys) outbox.Subscription {
+		b, err := r.service.Subscribe(k.Public())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.CheckSubscription(b.Endpoint, b.Keys.P256dh, b.Keys.Auth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.KeyID = k.ID()
+		return s
+	}
+	before, today := subscribe(former), subscribe(r.keys)
+	for range 2 {
+		r.send(t, before, outbox.Accepted)
+		r.send(t, today, outbox.Accepted)
+	}
+	r.service.Script(before.Endpoint, forbidden)
+	r.send(t, before, outbox.Gone)
+	r.send(t, today, outbox.Accepted)
+}
+
+// That a former key is taken says nothing of today's.
+func TestAFormerKeyIsNoEvidenceForTodays(t *testing.T) {
+	t.Parallel()
+	former, err := push.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(o *push.Options) { o.Former = []push.Keys{former} })
+	old, today := r.subscribe(t), r.subscribe(t)
+	old.KeyID = former.ID()
+	r.service.Script(today.Endpoint, pushtest.Answer{Status: 400, Body: "VapidPkHashMismatch", Times: -1})
+	for range 3 {
+		r.send(t, old, outbox.Accepted)
+		r.send(t, today, outbox.Auth)
+		r.clock.Add(10 * time.Minute)
+	}
+}
+
 func TestARowOfUnknownKeyIsNoEvidence(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -32,8 +32,7 @@ type origins struct {
 type origin struct {
 	used time.Time // last, for eviction
 
-	token    string // Authorization header
-	signedAt time.Time
+	tokens map[string]token // by key id
 
 	held    time.Time // no request before
 	holding outbox.Outcome
@@ -47,6 +46,12 @@ type origin struct {
 	signalled map[string]time.Time
 }
 
+// token is an Authorization header and when it was signed.
+type token struct {
+	header string
+	at     time.Time
+}
+
 // subKey stands for an endpoint, which is not to be kept in memory at length.
 type subKey [sha256.Size]byte
 
@@ -57,7 +62,7 @@ func (os *origins) at(name string, now time.Time) *origin {
 		if len(os.of) >= maxOrigins {
 			os.evict()
 		}
-		o = &origin{row: map[subKey]bool{}, refused: map[subKey]int{}, signalled: map[string]time.Time{}}
+		o = &origin{tokens: map[string]token{}, row: map[subKey]bool{}, refused: map[subKey]int{}, signalled: map[string]time.Time{}}
 		os.of[name] = o
 	}
 	o.used = now
@@ -75,22 +80,29 @@ func (os *origins) evict() {
 	delete(os.of, oldest)
 }
 
-// permit returns the Authorization header for an origin, or for how long it is
-// held, as what and why.
-func (s *Sender) permit(t target, now time.Time) (token string, hold outbox.Delivery, err error) {
+// permit returns the Authorization header for an origin, under the key that the
+// subscription was made with where it is at hand, or else today's; or it says for
+// how long the origin is held, as what and why.
+func (s *Sender) permit(t target, keyID string, now time.Time) (header string, hold outbox.Delivery, err error) {
 	s.origins.mu.Lock()
 	defer s.origins.mu.Unlock()
 	o := s.origins.at(t.origin, now)
 	if wait := o.held.Sub(now); wait > 0 {
 		return "", outbox.Delivery{Outcome: o.holding, RetryAfter: min(wait, longestHold), Detail: o.why}, nil
 	}
-	if age := now.Sub(o.signedAt); o.token == "" || age >= tokenKept || age < 0 {
-		if o.token, err = s.keys.authorization(t.origin, s.contact, now); err != nil {
+	keys, ok := s.former[keyID]
+	if !ok {
+		keys = s.keys
+	}
+	kept := o.tokens[keys.id]
+	if age := now.Sub(kept.at); kept.header == "" || age >= tokenKept || age < 0 {
+		if kept.header, err = keys.authorization(t.origin, s.contact, now); err != nil {
 			return "", outbox.Delivery{}, err
 		}
-		o.signedAt = now
+		kept.at = now
+		o.tokens[keys.id] = kept
 	}
-	return o.token, outbox.Delivery{}, nil
+	return kept.header, outbox.Delivery{}, nil
 }
 
 // learn takes an answer into the state of its origin and returns the outcome,
@@ -104,9 +116,11 @@ func (s *Sender) learn(t target, keyID string, a answer, now time.Time) (outbox.
 	wait, known := retryAfter(a.header, now)
 	switch outcome {
 	case outbox.Accepted:
-		o.accepted++
-		o.good = true
-		clear(o.row)
+		if _, former := s.former[keyID]; !former { // it says nothing of today's key
+			o.accepted++
+			o.good = true
+			clear(o.row)
+		}
 		delete(o.refused, sub)
 		return outcome, 0
 	case outbox.RateLimited:
@@ -147,7 +161,7 @@ func (s *Sender) refused(o *origin, sub subKey, keyID string, a answer, now time
 		o.row[sub] = true
 	}
 	if !clockFine || o.accepted == 0 || len(o.row) >= refusalsInARow {
-		o.token = "" // signed anew after the pause: the clock may have been set right
+		clear(o.tokens) // signed anew after the pause: the clock may have been set right
 		o.hold(now.Add(authHold), outbox.Auth, fmt.Sprintf("VAPID refused with %d", a.status))
 	}
 	return outbox.Auth, authHold

@@ -31,7 +31,7 @@ const (
 	goodPlaintext = 2048      // what every bridge carries
 
 	signalClock = 5 * time.Minute // clocks this far apart are worth a word to the operator
-	wrongClock  = 11 * time.Hour  // and this far, our tokens (12 h) are refused for it
+	wrongClock  = 11 * time.Hour  // and this far, our tokens (12 h) may be refused for it
 )
 
 // fallbackContact is who VAPID names where the operator has not said who they
@@ -40,7 +40,8 @@ const fallbackContact = "https://github.com/sokone/sokone"
 
 // Options of a Sender. Keys are required.
 type Options struct {
-	Keys          Keys
+	Keys          Keys           // that browsers subscribe under
+	Former        []Keys         // that they did before: their subscriptions are served until the page subscribes anew
 	Contact       string         // of the operator, as CheckContact takes it; default the project's page
 	UserAgent     string         // default "Sokone"
 	Hosts         []string       // push hosts besides the known ones; ".example.org" for all below
@@ -55,6 +56,7 @@ type Options struct {
 // Sender sends messages to subscriptions. It is safe for concurrent use.
 type Sender struct {
 	keys      Keys
+	former    map[string]Keys // by id
 	contact   string
 	userAgent string
 	to        *destinations
@@ -72,11 +74,7 @@ func NewSender(o Options) *Sender {
 		panic("push: no VAPID keys")
 	}
 	log := cmp.Or(o.Logger, slog.Default())
-	if o.Contact == "" {
-		log.Warn("push: no contact is configured; push services may refuse or cannot reach you in case of trouble")
-		o.Contact = fallbackContact
-	}
-	contact, err := CheckContact(o.Contact)
+	contact, err := CheckContact(cmp.Or(o.Contact, fallbackContact))
 	if err != nil {
 		panic("push: " + err.Error())
 	}
@@ -87,8 +85,14 @@ func NewSender(o Options) *Sender {
 		o.Observe = func(outbox.Outcome, time.Duration) {}
 	}
 	to := newDestinations(o.Hosts, o.AllowNetworks, cmp.Or(o.Resolver, net.DefaultResolver))
+	former := map[string]Keys{}
+	for _, k := range o.Former {
+		if k.signer != nil && k.ID() != o.Keys.ID() {
+			former[k.ID()] = k
+		}
+	}
 	return &Sender{
-		keys: o.Keys, contact: contact, userAgent: cmp.Or(o.UserAgent, "Sokone"),
+		keys: o.Keys, former: former, contact: contact, userAgent: cmp.Or(o.UserAgent, "Sokone"),
 		to: to, client: newClient(to), origins: origins{of: map[string]*origin{}},
 		now: o.Now, log: log, observe: o.Observe,
 	}
@@ -120,7 +124,7 @@ func (s *Sender) Send(ctx context.Context, sub outbox.Subscription, m outbox.Mes
 	if unfit.Outcome != "" {
 		return s.done(sub, t, unfit, now)
 	}
-	token, held, err := s.permit(t, now)
+	token, held, err := s.permit(t, sub.KeyID, now)
 	if err != nil {
 		return s.done(sub, t, outbox.Delivery{Outcome: outbox.Auth, Detail: err.Error(), RetryAfter: authHold}, now)
 	}
@@ -227,21 +231,21 @@ func ttlSeconds(ttl time.Duration) int {
 
 // signal tells the operator what no retry will mend. Never the endpoint.
 func (s *Sender) signal(t target, a answer, d outbox.Delivery, now time.Time) {
-	var message string
-	switch {
-	case d.Outcome == outbox.Auth && a.skew.Abs() >= wrongClock, a.skew.Abs() >= signalClock:
-		message = "push: this server's clock and the push service's differ; set the clock"
-	case d.Outcome == outbox.Auth:
-		message = "push: the push service refuses this server's VAPID key, contact or clock; no subscription was removed"
-	case d.Outcome == outbox.Refused:
-		message = "push: the push service refuses the message as malformed"
-	case a.status >= 300 && a.status < 400:
-		message = "push: the push service redirects, which is not followed"
-	default:
-		return
+	tell := func(message string) {
+		if s.signalDue(t, message, now) {
+			s.log.Error(message, "origin", t.origin, "status", a.status, "answer", d.Detail, "service_clock_ahead", a.skew.Round(time.Second).String())
+		}
 	}
-	if s.signalDue(t, message, now) {
-		s.log.Error(message, "origin", t.origin, "status", a.status, "answer", d.Detail, "clock_ahead", a.skew.Round(time.Second).String())
+	if a.skew.Abs() >= signalClock {
+		tell("push: this server's clock and the push service's differ; set the clock")
+	}
+	switch {
+	case d.Outcome == outbox.Auth:
+		tell("push: the push service refuses this server's VAPID key, contact or clock; no subscription was removed")
+	case d.Outcome == outbox.Refused:
+		tell("push: the push service refuses the message as malformed")
+	case a.status >= 300 && a.status < 400:
+		tell("push: the push service redirects, which is not followed")
 	}
 }
 

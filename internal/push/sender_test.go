@@ -378,12 +378,13 @@ func TestWithoutKeysOrWithABadContactNothingStarts(t *testing.T) {
 	}
 }
 
-func TestWithoutAContactTheOperatorIsTold(t *testing.T) {
+func TestWithoutAContactTheProjectIsNamed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(o *push.Options) { o.Contact = "" })
-	if !strings.Contains(r.logs.String(), "level=WARN") {
-		t.Error("no warning")
-	}
 	r.send(t, r.subscribe(t), outbox.Accepted)
+	if c := claimsOf(t, r.service.Messages()[0].Header); !strings.HasPrefix(c.Sub, "https://") {
+		t.Errorf("sub %q", c.Sub)
+	}
 }
 
 func TestOriginsAreBounded(t *testing.T) {
