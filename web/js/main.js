@@ -88,20 +88,11 @@ async function joinFromAddress() {
   history.replaceState(null, '', location.pathname);
   await loadWatches();
   if (current().watches?.length) {
-    if (!current().watchesError) toast(t('settings.device.use.full'));
+    if (!current().watchesError) toast(t('settings.device.kept'));
     return;
   }
   const wrong = await joinBy(code);
   if (wrong) toast(wrong);
-}
-
-/**
- * A device is made when somebody first asks for something. On one's own machine
- * there is nothing to save by waiting, and the demo has watches ready for it.
- */
-async function startAtHome() {
-  if (api.token() || !/^(localhost|127\.0\.0\.1|\[::1\])$/.test(location.hostname)) return;
-  await api.ensureDevice().then(loadWatches, () => {}); // the first visit needs no server
 }
 
 api.whenLost(() => {
@@ -112,7 +103,7 @@ api.whenLost(() => {
 watchOnline();
 catchLinks();
 startWorker();
-const ready = joinFromAddress().then(startAtHome);
+const ready = joinFromAddress();
 render(html`<${App} />`, document.getElementById('app'));
 ready.then(refreshPush);
 document.addEventListener('visibilitychange', () => {

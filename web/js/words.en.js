@@ -238,6 +238,7 @@ export const en = {
   'settings.device.copied': 'Copied.',
   'settings.device.use': 'Use a code from another device',
   'settings.device.use.full': 'This browser has watches of its own. To join another device, erase them first, below.',
+  'settings.device.kept': 'This browser has its watches already. The code was not used.',
   'settings.device.field': 'Code',
   'settings.device.join': 'Join',
   'settings.device.joined': 'Joined. These are your watches.',

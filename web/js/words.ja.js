@@ -238,6 +238,7 @@ export const ja = {
   'settings.device.copied': 'コピーしました。',
   'settings.device.use': 'ほかの端末のコードを使う',
   'settings.device.use.full': 'このブラウザーにはすでにウォッチがあります。ほかの端末とまとめるには、先に下の「すべて消去」を行ってください。',
+  'settings.device.kept': 'このブラウザーにはすでにウォッチがあるため、コードは使いませんでした。',
   'settings.device.field': 'コード',
   'settings.device.join': '使う',
   'settings.device.joined': 'つながりました。同じウォッチが表示されます。',

@@ -88,7 +88,7 @@ function Choose({ quote, url }) {
     }
   };
   return html`<form onSubmit=${add} novalidate>
-    <h2 class="ask">${t('add.when')}</h2>
+    <div class="bar ask"><h2>${t('add.when')}</h2><a class="link" href="/add">${t('add.other')}</a></div>
     <${Picker} listing=${listing} fields=${fields} faults=${faults} onChange=${(f) => { setFields(f); setFaults({}); setError(''); }} />
     <div class="panel">
       ${bases.length > 1 && html`<div class="field"><label for="basis">${t('add.basis')}</label>
@@ -100,7 +100,6 @@ function Choose({ quote, url }) {
     <div class="sticky">
       <p class="bad" role="alert">${error}</p>
       <button class="button main wide" type="submit" aria-disabled=${busy ? 'true' : undefined}>${busy && html`<span class="spin" aria-hidden="true" />`}${busy ? t('add.adding') : t('add.confirm')}</button>
-      <a class="link" href="/add">${t('add.other')}</a>
     </div>
   </form>`;
 }

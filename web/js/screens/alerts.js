@@ -66,12 +66,10 @@ function Entry({ alert, watch }) {
   const name = alert.name ?? watch?.listing.name;
   return html`<li class=${`alert ${alert.state}`}>
     <span class="state"><${Icon} name=${icons[alert.state] ?? 'clock'} /></span>
-    <div>
-      <p class="what">${what(alert)}</p>
-      <p class="name">${watch ? html`<a href=${`/watches/${encodeURIComponent(watch.id)}`}>${name}</a>` : name ?? t('alerts.removed')}</p>
-      <p class="reason"><span class="tag">${has(`state.${alert.state}`) ? t(`state.${alert.state}`) : alert.state}</span> ${reason(alert)}</p>
-    </div>
+    <p class="what">${what(alert)}</p>
     <time datetime=${alert.detected_at} title=${format.dateTime(alert.detected_at)}>${format.ago(alert.detected_at)}</time>
+    <p class="name">${watch ? html`<a href=${`/watches/${encodeURIComponent(watch.id)}`}>${name}</a>` : name ?? t('alerts.removed')}</p>
+    <p class="reason"><span class="tag">${has(`state.${alert.state}`) ? t(`state.${alert.state}`) : alert.state}</span> ${reason(alert)}</p>
   </li>`;
 }
 
