@@ -81,7 +81,6 @@ type Options struct {
 	AdminToken     string         // opens /metrics; "" keeps it shut
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 	Version        string
-	NewUser        func(ctx context.Context, u watch.User, d watch.Device) // after a new user; for the demo, may be nil
 	Now            func() time.Time
 	Logger         *slog.Logger
 }

@@ -113,12 +113,12 @@ func (a *API) makeDevice(ctx context.Context, in *newDevice) (*madeDevice, error
 	u := watch.User{ID: rand.Text(), Timezone: zone, Locale: locale, CreatedAt: now}
 	d := watch.Device{ID: rand.Text(), UserID: u.ID, CreatedAt: now}
 	if code := in.Body.LinkCode; code != "" {
-		u, err = a.Store.LinkDevice(ctx, hash(linkCode(code)), d, hash(token), now)
+		u, err = a.Store.LinkDevice(ctx, HashLinkCode(code), d, hash(token), now)
 		if errors.Is(err, watch.ErrNotFound) {
 			return nil, field("body.link_code", "This code is not known, or was used, or is older than ten minutes. Make a new one on the other device.")
 		}
-	} else if err = a.Store.CreateUser(ctx, u, d, hash(token)); err == nil && a.NewUser != nil {
-		a.NewUser(ctx, u, d)
+	} else {
+		err = a.Store.CreateUser(ctx, u, d, hash(token))
 	}
 	if err != nil {
 		return nil, a.fault(ctx, err)
@@ -174,7 +174,7 @@ func (a *API) deleteDevice(ctx context.Context, _ *struct{}) (*struct{}, error) 
 
 func (a *API) linkDevice(ctx context.Context, _ *struct{}) (*linkAnswer, error) {
 	code, expires := rand.Text()[:16], a.Now().Add(linkFor) // 80 bits, for ten minutes, behind the rate limit
-	if err := a.Store.CreateLinkCode(ctx, callerOf(ctx).user.ID, hash(code), expires); err != nil {
+	if err := a.Store.CreateLinkCode(ctx, callerOf(ctx).user.ID, HashLinkCode(code), expires); err != nil {
 		return nil, a.fault(ctx, err)
 	}
 	out := &linkAnswer{}
@@ -186,6 +186,9 @@ func (a *API) linkDevice(ctx context.Context, _ *struct{}) (*linkAnswer, error) 
 func linkCode(s string) string {
 	return strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(s))
 }
+
+// HashLinkCode is how a link code is kept.
+func HashLinkCode(code string) []byte { return hash(linkCode(code)) }
 
 // timezone accepts IANA names only: an unknown zone, stored, would fail later
 // and where nobody sees it.

@@ -47,10 +47,8 @@ func (s *Store) Stats(ctx context.Context, now time.Time) (Stats, error) {
 	if err != nil {
 		return st, wrap("stats", err)
 	}
-	err = one(s, []any{clock{&st.OldestDue}}, `SELECT max(detected_at, coalesce(lease_until, next_attempt_at, detected_at)) FROM outbox
-		WHERE `+open+` AND coalesce(lease_until, next_attempt_at, '') <= ? ORDER BY coalesce(lease_until, next_attempt_at, ''), detected_at LIMIT 1`, instant(now))
-	if err != nil && !errors.Is(err, watch.ErrNotFound) {
-		return st, wrap("stats", err)
+	if st.OldestDue, err = s.OldestDue(ctx, now); err != nil {
+		return st, err
 	}
 	rows, err = s.query(ctx, "SELECT problem_kind, count(*) FROM listings WHERE problem_kind <> '' GROUP BY problem_kind")
 	err = each(rows, err, func(r *sql.Rows) error {
@@ -68,6 +66,17 @@ func (s *Store) Stats(ctx context.Context, now time.Time) (Stats, error) {
 	err = one(s, []any{&st.Listings, &st.Watches, &st.Users, &st.Subscriptions}, `SELECT (SELECT count(*) FROM listings),
 		(SELECT count(*) FROM watches WHERE removed_at IS NULL), (SELECT count(*) FROM users), (SELECT count(*) FROM subscriptions)`)
 	return st, wrap("stats", err)
+}
+
+// OldestDue is since when the longest waiting entry is due; zero if none is.
+func (s *Store) OldestDue(ctx context.Context, now time.Time) (time.Time, error) {
+	var due time.Time
+	err := one(s, []any{clock{&due}}, `SELECT max(detected_at, coalesce(lease_until, next_attempt_at, detected_at)) FROM outbox
+		WHERE `+open+` AND coalesce(lease_until, next_attempt_at, '') <= ? ORDER BY coalesce(lease_until, next_attempt_at, ''), detected_at LIMIT 1`, instant(now))
+	if errors.Is(err, watch.ErrNotFound) {
+		err = nil
+	}
+	return due, wrap("oldest due", err)
 }
 
 // keepRemoved is how long a removed watch stays, for the list of its alerts.

@@ -1,0 +1,241 @@
+// Package app wires the parts together and runs them: the same wiring in
+// production, in the demo and in tests.
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/sokone/sokone/internal/api"
+	"github.com/sokone/sokone/internal/config"
+	"github.com/sokone/sokone/internal/detect"
+	"github.com/sokone/sokone/internal/dispatch"
+	"github.com/sokone/sokone/internal/fetch"
+	"github.com/sokone/sokone/internal/metrics"
+	"github.com/sokone/sokone/internal/push"
+	"github.com/sokone/sokone/internal/shop"
+	"github.com/sokone/sokone/internal/shop/page"
+	"github.com/sokone/sokone/internal/store"
+	"github.com/sokone/sokone/internal/watch"
+	"github.com/sokone/sokone/web"
+)
+
+// Options that are not the operator's. The zero value is right for production.
+type Options struct {
+	Now      func() time.Time // default time.Now
+	Log      io.Writer        // default os.Stderr
+	Adapters []shop.Adapter   // asked before the general ones
+	Listener net.Listener     // default: one on Config.Listen
+	Ready    func(address string)
+}
+
+// App is the service, wired and not yet running.
+type App struct {
+	Config   config.Config
+	Values   config.Values
+	Logger   *slog.Logger
+	Store    *store.Store
+	Shops    *shop.Registry
+	Sender   *push.Sender
+	Detector *detect.Detector
+	Dispatch *dispatch.Dispatcher
+	Metrics  *metrics.Metrics
+
+	o    Options
+	jobs []*job
+}
+
+// longestWait is the longest that a failing listing waits for its next poll.
+const longestWait = 24 * time.Hour
+
+// passBudget leaves room for the polls in flight before the next minute.
+const passBudget = 45 * time.Second
+
+// New checks the configuration, opens the database and wires everything.
+func New(ctx context.Context, c config.Config, o Options) (*App, error) {
+	values, err := c.Parse()
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = os.Stderr
+	}
+	a := &App{Config: c, Values: values, o: o, Logger: NewLogger(c, values, o.Log)}
+	keys, err := Keys(c)
+	if err != nil {
+		return nil, err
+	}
+	if a.Store, err = store.Open(ctx, c.Data, store.Options{Logger: a.Logger, Now: o.Now}); err != nil {
+		return nil, err
+	}
+	a.Metrics = metrics.New(a.Store, o.Now, a.Logger)
+	a.Shops = shops(c, values, o, a.Metrics.Fetch)
+	if values.Contact == "" {
+		a.Logger.Warn("app: SOKONE_CONTACT is not set: push services may refuse this server, and shops cannot ask who it is. Set it to mailto: or https: of yours.")
+	}
+	a.Sender = push.NewSender(push.Options{
+		Keys: keys, Contact: values.Contact, UserAgent: userAgent(values), Hosts: c.PushHosts, AllowNetworks: values.AllowNetworks,
+		Now: o.Now, Logger: a.Logger, Observe: a.Metrics.Push,
+	})
+	a.Detector = detect.New(detect.Options{
+		Store: a.Store, Shops: a.Shops, Schedule: watch.Schedule{Interval: c.PollInterval, Max: longestWait},
+		Lease: c.Lease, Budget: passBudget, Now: o.Now, Spread: spread, Logger: a.Logger,
+	})
+	a.Dispatch = dispatch.New(dispatch.Options{
+		Store: a.Store, Shops: a.Shops, Sender: a.Sender, Lease: c.Lease, MaxRetry: c.MaxRetry, TTL: c.PushTTL,
+		PublicURL: values.PublicURL, Now: o.Now, Logger: a.Logger,
+	})
+	return a, nil
+}
+
+// ConfigError is a fault in what the operator has set.
+type ConfigError struct{ err error }
+
+// Error names the variable.
+func (e *ConfigError) Error() string { return "configuration: " + e.err.Error() }
+
+// Unwrap gives the cause.
+func (e *ConfigError) Unwrap() error { return e.err }
+
+// Shops makes the registry of adapters alone, for `sokone quote`: no database.
+func Shops(c config.Config, o Options) (*shop.Registry, error) {
+	values, err := c.Parse()
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return shops(c, values, o, nil), nil
+}
+
+func shops(c config.Config, v config.Values, o Options, observe func(string, time.Duration)) *shop.Registry {
+	client := fetch.New(fetch.Options{
+		Guard: fetch.NewGuard(v.AllowNetworks), UserAgent: userAgent(v), HostInterval: c.HostInterval, Now: o.Now, Observe: observe,
+	})
+	return shop.NewRegistry(append(o.Adapters, page.New(client, o.Now))...)
+}
+
+// Keys are the VAPID keys that the operator gave, or those of the data directory.
+func Keys(c config.Config) (push.Keys, error) {
+	if c.VAPIDPublicKey != "" {
+		keys, err := push.ParseKeys(c.VAPIDPublicKey, c.VAPIDPrivateKey)
+		if err != nil {
+			return keys, &ConfigError{fmt.Errorf("SOKONE_VAPID_PUBLIC_KEY and SOKONE_VAPID_PRIVATE_KEY: %w", err)}
+		}
+		return keys, nil
+	}
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return push.Keys{}, fmt.Errorf("data directory (SOKONE_DATA): %w", err)
+	}
+	return push.LoadOrCreateKeys(c.Data)
+}
+
+// userAgent says who asks, and whom to ask back.
+func userAgent(v config.Values) string {
+	if v.Contact == "" {
+		return "Sokone/" + Version()
+	}
+	return "Sokone/" + Version() + " (+" + v.Contact + ")"
+}
+
+// Version of this binary, from the build.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "dev"
+	}
+	return info.Main.Version
+}
+
+// spread is in [0, 1).
+func spread() float64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails, crypto/rand documents
+	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53)
+}
+
+// NewLogger writes events as text or JSON.
+func NewLogger(c config.Config, v config.Values, w io.Writer) *slog.Logger {
+	o := &slog.HandlerOptions{Level: v.LogLevel}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// Close closes the database.
+func (a *App) Close() error {
+	a.Sender.Close()
+	return a.Store.Close()
+}
+
+// handler answers everything.
+func (a *App) handler() http.Handler {
+	return api.New(api.Options{
+		Store: a.Store, Shops: a.Shops, Push: a.Sender, Health: a, Metrics: a.Metrics.Handler(), App: web.Handler(),
+		PublicURL: a.Values.PublicURL, RateLimit: api.Rate{Requests: a.Values.RateRequests, Per: a.Values.RatePer},
+		MaxWatches: a.Config.MaxWatches, AdminToken: a.Config.AdminToken, TrustedProxies: a.Values.TrustedProxies,
+		Version: Version(), Now: a.o.Now, Logger: a.Logger,
+	})
+}
+
+// drainFor is how long a stop waits for what is in flight.
+const drainFor = 40 * time.Second
+
+// Run serves until ctx ends. Then it takes no more requests and starts no more
+// passes, finishes what is in flight, and returns. The caller closes the App.
+func (a *App) Run(ctx context.Context) error {
+	listener := a.o.Listener
+	if listener == nil {
+		l, err := net.Listen("tcp", a.Config.Listen)
+		if err != nil {
+			return &ConfigError{fmt.Errorf("SOKONE_LISTEN is %q: %w", a.Config.Listen, err)}
+		}
+		listener = l
+	}
+	server := &http.Server{
+		Handler:           a.handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      90 * time.Second, // a preview waits for its turn at the shop
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(a.Logger.Handler(), slog.LevelDebug),
+	}
+	stopJobs, err := a.startJobs(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	a.Logger.Info("app: serving", "address", listener.Addr().String(), "version", Version())
+	if a.o.Ready != nil {
+		a.o.Ready(listener.Addr().String())
+	}
+	select {
+	case err = <-failed:
+		err = fmt.Errorf("app: serve: %w", err)
+	case <-ctx.Done():
+		a.Logger.Info("app: stopping")
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainFor)
+	defer cancel()
+	if shut := server.Shutdown(drain); shut != nil {
+		err = errors.Join(err, fmt.Errorf("app: requests in flight: %w", shut), server.Close())
+	}
+	return errors.Join(err, stopJobs(drain))
+}

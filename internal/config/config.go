@@ -1,0 +1,178 @@
+// Package config holds every option of Sokone: its name, its default, its unit
+// and its check, in one place. Each is a flag and an environment variable.
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/sokone/sokone/internal/push"
+)
+
+// Config is what the operator sets. The tags are those of kong.
+type Config struct {
+	Listen    string `env:"SOKONE_LISTEN" default:":8080" help:"Address of the app and API."`
+	Data      string `env:"SOKONE_DATA" default:"./data" help:"Directory of the database and the keys."`
+	PublicURL string `env:"SOKONE_PUBLIC_URL" name:"public-url" help:"The address people open, as in https://sokone.example. Used in notifications; without it, the address of each request."`
+	Contact   string `env:"SOKONE_CONTACT" help:"mailto: or https: address of the operator, told to shops and push services."`
+
+	VAPIDPublicKey  string `env:"SOKONE_VAPID_PUBLIC_KEY" name:"vapid-public-key" help:"VAPID public key, base64url. Made at first start if not given."`
+	VAPIDPrivateKey string `env:"SOKONE_VAPID_PRIVATE_KEY" name:"vapid-private-key" help:"VAPID private key, base64url."`
+
+	DetectCron   string        `env:"SOKONE_DETECT_CRON" default:"* * * * *" help:"When due listings are looked for; off for never."`
+	DispatchCron string        `env:"SOKONE_DISPATCH_CRON" default:"* * * * *" help:"When the outbox is sent; off for never."`
+	PollInterval time.Duration `env:"SOKONE_POLL_INTERVAL" default:"30m" help:"How often one listing is polled, give or take a tenth; 0s makes every listing due at every pass."`
+	HostInterval time.Duration `env:"SOKONE_HOST_INTERVAL" default:"2s" help:"Least time between two requests to one shop."`
+	MaxRetry     int           `env:"SOKONE_OUTBOX_MAX_RETRY,OUTBOX_MAX_RETRY" name:"outbox-max-retry" default:"8" help:"Attempts before an alert fails."`
+	Lease        time.Duration `env:"SOKONE_LEASE" default:"2m" help:"How long a claimed alert belongs to one dispatcher."`
+	PushTTL      time.Duration `env:"SOKONE_PUSH_TTL" name:"push-ttl" default:"1h" help:"How long a push service may hold an alert; an hour at most."`
+	PushHosts    []string      `env:"SOKONE_PUSH_HOSTS" name:"push-hosts" help:"Push services to allow beside the browsers' own, separated by commas; .example.org for all below."`
+
+	RateLimit      string   `env:"SOKONE_RATE_LIMIT" default:"120/m" help:"API requests per address and per device, per s, m or h; off for no limit."`
+	MaxWatches     int      `env:"SOKONE_MAX_WATCHES" default:"200" help:"Watches per user."`
+	AllowNetworks  []string `env:"SOKONE_ALLOW_NETWORKS" help:"Networks (CIDR, separated by commas) inside which shops and push services may lie, by http too. For tests and home networks."`
+	TrustedProxies []string `env:"SOKONE_TRUSTED_PROXIES" help:"Networks (CIDR, separated by commas) of reverse proxies whose X-Forwarded-For is believed."`
+	AdminToken     string   `env:"SOKONE_ADMIN_TOKEN" help:"Opens /metrics to 'Authorization: Bearer <token>'."`
+
+	LogFormat string `env:"SOKONE_LOG_FORMAT" default:"text" help:"text or json."`
+	LogLevel  string `env:"SOKONE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+}
+
+// Off is the word that turns a job or a limit off.
+const Off = "off"
+
+// Values are the options that need parsing, parsed.
+type Values struct {
+	AllowNetworks  []netip.Prefix
+	TrustedProxies []netip.Prefix
+	RateRequests   int           // 0 for no limit
+	RatePer        time.Duration // the span that RateRequests counts in
+	Contact        string        // as push services take it; "" for none
+	PublicURL      string        // without a slash at the end
+	LogLevel       slog.Level
+}
+
+// Parse checks all options. The error names the variable at fault and what to
+// set instead.
+func (c *Config) Parse() (Values, error) {
+	var v Values
+	var err error
+	if v.PublicURL, err = publicURL(c.PublicURL); err != nil {
+		return v, fault("SOKONE_PUBLIC_URL", c.PublicURL, err)
+	}
+	if v.Contact, err = contact(c.Contact, v.PublicURL); err != nil {
+		return v, fault("SOKONE_CONTACT", c.Contact, err)
+	}
+	if (c.VAPIDPublicKey == "") != (c.VAPIDPrivateKey == "") {
+		return v, fmt.Errorf("SOKONE_VAPID_PUBLIC_KEY and SOKONE_VAPID_PRIVATE_KEY go together: set both or neither")
+	}
+	for name, spec := range map[string]string{"SOKONE_DETECT_CRON": c.DetectCron, "SOKONE_DISPATCH_CRON": c.DispatchCron} {
+		if spec != Off {
+			if _, err := cron.ParseStandard(spec); err != nil {
+				return v, fault(name, spec, fmt.Errorf("use five fields as in \"*/5 * * * *\", \"@every 1m\", or \"off\" (%w)", err))
+			}
+		}
+	}
+	for _, d := range []struct {
+		name     string
+		value    time.Duration
+		min, max time.Duration
+	}{
+		{"SOKONE_POLL_INTERVAL", c.PollInterval, 0, 7 * 24 * time.Hour},
+		{"SOKONE_HOST_INTERVAL", c.HostInterval, 0, time.Hour},
+		{"SOKONE_LEASE", c.Lease, time.Second, time.Hour},
+		{"SOKONE_PUSH_TTL", c.PushTTL, time.Second, time.Hour},
+	} {
+		if d.value < d.min || d.value > d.max {
+			return v, fault(d.name, d.value.String(), fmt.Errorf("use %s to %s", d.min, d.max))
+		}
+	}
+	if c.MaxRetry < 1 || c.MaxRetry > 100 {
+		return v, fault("SOKONE_OUTBOX_MAX_RETRY", strconv.Itoa(c.MaxRetry), fmt.Errorf("use 1 to 100"))
+	}
+	if c.MaxWatches < 1 {
+		return v, fault("SOKONE_MAX_WATCHES", strconv.Itoa(c.MaxWatches), fmt.Errorf("use 1 or more"))
+	}
+	if v.RateRequests, v.RatePer, err = rate(c.RateLimit); err != nil {
+		return v, fault("SOKONE_RATE_LIMIT", c.RateLimit, err)
+	}
+	if v.AllowNetworks, err = networks(c.AllowNetworks); err != nil {
+		return v, fault("SOKONE_ALLOW_NETWORKS", strings.Join(c.AllowNetworks, ","), err)
+	}
+	if v.TrustedProxies, err = networks(c.TrustedProxies); err != nil {
+		return v, fault("SOKONE_TRUSTED_PROXIES", strings.Join(c.TrustedProxies, ","), err)
+	}
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		return v, fault("SOKONE_LOG_FORMAT", c.LogFormat, fmt.Errorf("use text or json"))
+	}
+	if err := v.LogLevel.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return v, fault("SOKONE_LOG_LEVEL", c.LogLevel, fmt.Errorf("use debug, info, warn or error"))
+	}
+	return v, nil
+}
+
+func fault(name, value string, err error) error {
+	return fmt.Errorf("%s is %q: %w", name, value, err)
+}
+
+func publicURL(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	u, err := url.Parse(strings.TrimSuffix(s, "/"))
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return "", fmt.Errorf("use the address that people open, as in https://sokone.example, without a path")
+	}
+	return u.String(), nil
+}
+
+// contact falls back to the public address where that is https: it too leads to
+// the operator.
+func contact(s, publicURL string) (string, error) {
+	if s == "" {
+		if fallback, err := push.CheckContact(publicURL); err == nil && strings.HasPrefix(publicURL, "https://") {
+			return fallback, nil
+		}
+		return "", nil
+	}
+	return push.CheckContact(s)
+}
+
+func rate(s string) (int, time.Duration, error) {
+	if s == Off {
+		return 0, 0, nil
+	}
+	count, per, _ := strings.Cut(s, "/")
+	n, err := strconv.Atoi(count)
+	span, known := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[per]
+	if err != nil || n < 1 || !known {
+		return 0, 0, fmt.Errorf("use a number per s, m or h, as in 120/m, or off")
+	}
+	return n, span, nil
+}
+
+func networks(texts []string) ([]netip.Prefix, error) {
+	var ps []netip.Prefix
+	for _, t := range texts {
+		if t = strings.TrimSpace(t); t == "" {
+			continue
+		}
+		p, err := netip.ParsePrefix(t)
+		if err != nil {
+			a, addrErr := netip.ParseAddr(t)
+			if addrErr != nil {
+				return nil, fmt.Errorf("use networks as in 192.168.0.0/16,fd00::/8 (%q is none)", t)
+			}
+			p = netip.PrefixFrom(a, a.BitLen())
+		}
+		ps = append(ps, p.Masked())
+	}
+	return ps, nil
+}
