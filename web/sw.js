@@ -96,6 +96,7 @@ function read(data) {
     return {
       eventId,
       watchId,
+      price: n.data?.price,
       title: n.title,
       options: {
         body: text(n.body),
@@ -157,12 +158,20 @@ async function correct(alert) {
   const words = WORDS[lang];
   // WebKit does not replace by tag.
   if (!/Chrome|Firefox/.test(navigator.userAgent)) shown.forEach((n) => n.close());
-  await show(alert.title, {
+  await show(retitle(alert, now.price_now, lang), {
     ...alert.options,
     body: now.price_now ? words.now(price(now.price_now, lang)) : words.over,
     renotify: false,
     silent: true,
   });
+}
+
+/** A title begins with the price that was checked; where that can be told, the one of now takes its place. */
+function retitle({ title, price: then }, now, lang) {
+  const [first, ...rest] = title.split(' ');
+  const figures = (s) => s.replace(/\D/g, '');
+  if (!now || !then?.amount || rest.length === 0 || figures(first) !== figures(then.amount)) return title;
+  return [price(now, lang), ...rest].join(' ');
 }
 
 function price({ amount, currency }, lang) {
