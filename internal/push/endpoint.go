@@ -45,7 +45,7 @@ func newDestinations(hosts []string, networks []netip.Prefix, resolver *net.Reso
 func (d *destinations) listed(host string) bool {
 	return slices.ContainsFunc(d.hosts, func(h string) bool {
 		if strings.HasPrefix(h, ".") {
-			return strings.HasSuffix(host, h) && len(host) > len(h)
+			return strings.HasSuffix(host, h) // and a name never begins with a dot
 		}
 		return host == h
 	})
@@ -141,7 +141,7 @@ func (d *destinations) refuseUnlisted(scheme, port, host string, ip netip.Addr) 
 	switch {
 	case host == "permanently-removed.invalid":
 		return errors.New("is that of a removed subscription; subscribe again in the browser")
-	case literal && !ip.Is4In6() && ip.Zone() == "" && d.within(ip):
+	case literal && d.within(ip): // which no IPv4-mapped address and none with a zone is
 		return nil
 	case !literal && len(d.networks) > 0 && !d.listed(host) && !strings.HasSuffix(host, ".invalid"):
 		return nil // its addresses are looked up at subscribe, and checked again at each dial

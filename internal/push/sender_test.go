@@ -326,6 +326,7 @@ func TestRowsThatNoLongerFitAreNotSent(t *testing.T) {
 		want   outbox.Outcome
 	}{
 		"host no longer allowed": {func(s *outbox.Subscription) { s.Endpoint = "https://8.8.8.8/x" }, outbox.Refused},
+		"plain http outside":     {func(s *outbox.Subscription) { s.Endpoint = "http://fcm.googleapis.com/x" }, outbox.Refused},
 		"inside":                 {func(s *outbox.Subscription) { s.Endpoint = "http://10.0.0.1/x" }, outbox.Refused},
 		"no endpoint":            {func(s *outbox.Subscription) { s.Endpoint = "" }, outbox.Refused},
 		"no key":                 {func(s *outbox.Subscription) { s.P256dh = "" }, outbox.Refused},
