@@ -75,12 +75,13 @@ export function Chart({ points, alerts, start, now, reference }) {
     const ratio = (event.clientX - left - PAD.left) / (width - PAD.left - PAD.right);
     setAt(first + Math.min(1, Math.max(0, ratio)) * span);
   };
+  const day = span < 2 * 86400000 ? format.dateTime : format.date;
   const last = all[all.length - 1];
   const lowest = all.find((s) => s.money === known.low);
 
   return html`<figure class="chart" ref=${box} aria-labelledby=${id}>
     <figcaption id=${id} class="unseen">${t('watch.history.summary', {
-      from: format.date(first), to: format.date(now), low: format.price(known.low), high: format.price(known.high), now: format.price(last.money),
+      from: day(first), to: day(now), low: format.price(known.low), high: format.price(known.high), now: format.price(last.money),
     })}</figcaption>
     <svg width=${width} height=${HEIGHT} viewBox=${`0 0 ${width} ${HEIGHT}`} aria-hidden="true"
       onPointerMove=${point} onPointerDown=${point} onPointerLeave=${() => setAt(null)}>
@@ -93,8 +94,8 @@ export function Chart({ points, alerts, start, now, reference }) {
       ${!chosen && html`<circle class="now" cx=${x(now)} cy=${y(last.value)} r="4" />
         ${lowest.value < last.value && html`<text class="label" x=${clampX(x((lowest.from + lowest.to) / 2), width)} y=${y(lowest.value) + 16} text-anchor="middle">${format.price(lowest.money)}</text>`}`}
       ${chosen && html`<line class="cross" x1=${x(at)} x2=${x(at)} y1=${PAD.top} y2=${floor} /><circle class="now" cx=${x(at)} cy=${y(chosen.value)} r="5" />`}
-      <text class="label" x=${PAD.left} y=${HEIGHT - 8}>${format.date(first)}</text>
-      <text class="label" x=${width - PAD.right} y=${HEIGHT - 8} text-anchor="end">${format.date(now)}</text>
+      <text class="label" x=${PAD.left} y=${HEIGHT - 8}>${day(first)}</text>
+      <text class="label" x=${width - PAD.right} y=${HEIGHT - 8} text-anchor="end">${day(now)}</text>
     </svg>
     <p class="reading" aria-hidden="true">${chosen
       ? html`<strong>${format.price(chosen.money)}</strong> ${format.dateTime(at)} ${chosen.sold ? t('stock.out_of_stock') : ''}`

@@ -45,11 +45,19 @@ export const time = dates({ hour: 'numeric', minute: '2-digit' });
 export function ago(at, now = Date.now()) {
   const seconds = Math.min(0, Math.round((new Date(at) - now) / 1000));
   const say = new Intl.RelativeTimeFormat(intl(), { numeric: 'auto', style: 'short' });
-  if (seconds > -45) return t('ago.now');
+  if (isNow(seconds)) return t('ago.now');
   for (const [unitName, size] of [['day', 86400], ['hour', 3600], ['minute', 60]]) {
     if (seconds <= -size * 0.95) return tight(say.format(Math.round(seconds / size), unitName));
   }
   return tight(say.format(-1, 'minute'));
+}
+
+const isNow = (seconds) => seconds > -45;
+
+/** When a price was last read: "Checked 5 minutes ago". */
+export function checked(at) {
+  if (!at) return t('home.unchecked');
+  return isNow((new Date(at) - Date.now()) / 1000) ? t('home.checked.now') : t('home.checked', { ago: ago(at) });
 }
 
 /** Japanese has no space between number and unit. */

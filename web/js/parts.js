@@ -72,11 +72,10 @@ export function Chips({ label, values, value, onChange, show }) {
 
 /** The product's picture; a quiet square where there is none or it does not load. */
 export function Picture({ src, big }) {
-  const [broken, setBroken] = useState(false);
-  useEffect(() => setBroken(false), [src]);
+  const [broken, setBroken] = useState('');
   return html`<div class=${`picture ${big ? 'big' : ''}`}>
-    ${src && !broken
-      ? html`<img src=${src} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer" onError=${() => setBroken(true)} />`
+    ${src && broken !== src
+      ? html`<img src=${src} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer" onError=${() => setBroken(src)} />`
       : html`<${Mark} />`}
   </div>`;
 }

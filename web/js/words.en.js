@@ -114,6 +114,7 @@ export const en = {
   'home.empty': 'No product is watched yet.',
   'home.paused': 'Paused',
   'home.checked': 'Checked {ago}',
+  'home.checked.now': 'Checked just now',
   'home.unchecked': 'Not checked yet',
   'home.was': 'was {price}',
   'home.reference': 'Same as {price}',
@@ -122,9 +123,9 @@ export const en = {
   'home.push.body': 'Turn notifications on, so that we can tell you.',
   'home.error': 'Your watches could not be loaded.',
 
+  'watch.error': 'This watch could not be loaded.',
   'watch.shop': 'Open at {host}',
   'watch.reference': 'Compared with {price}',
-  'watch.checked': 'Checked {ago}',
   'watch.history': 'Price history',
   'watch.history.range': 'Period',
   'watch.history.empty': 'The history begins now. The line grows with each change.',

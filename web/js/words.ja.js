@@ -114,6 +114,7 @@ export const ja = {
   'home.empty': 'ウォッチ中の商品はまだありません。',
   'home.paused': '休止中',
   'home.checked': '{ago}に確認',
+  'home.checked.now': 'たった今確認',
   'home.unchecked': 'まだ確認していません',
   'home.was': '基準 {price}',
   'home.reference': '基準 {price}と同じ',
@@ -122,9 +123,9 @@ export const ja = {
   'home.push.body': '通知をオンにすると、お知らせをお届けできます。',
   'home.error': 'ウォッチを読み込めませんでした。',
 
+  'watch.error': 'ウォッチを読み込めませんでした。',
   'watch.shop': '{host} で開く',
   'watch.reference': '基準 {price}',
-  'watch.checked': '{ago}に確認',
   'watch.history': '価格の推移',
   'watch.history.range': '期間',
   'watch.history.empty': '記録は今日から始まります。価格が変わるたびに線が伸びます。',

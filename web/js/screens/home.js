@@ -43,7 +43,7 @@ function Card({ watch }) {
       <ul class="waits" aria-label=${t('wait.label')}>${chosen(watch).map((trigger) => html`<li key=${trigger.type}>${words(trigger)}</li>`)}</ul>
       ${listing.problem
         ? html`<p class="trouble"><${Icon} name="warn" /> <span>${problemWords(listing.problem)} (${t('problem.since', { at: format.dateTime(listing.problem.since) })})</span></p>`
-        : html`<p class="fresh">${listing.checked_at ? t('home.checked', { ago: format.ago(listing.checked_at) }) : t('home.unchecked')} · ${format.host(listing.url)}</p>`}
+        : html`<p class="fresh">${format.checked(listing.checked_at)} · ${format.host(listing.url)}</p>`}
     </div>
   </li>`;
 }

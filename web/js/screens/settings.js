@@ -86,8 +86,8 @@ function Devices({ open }) {
   return html`<section class="panel"><h2>${t('settings.device')}</h2>
     <p class="hint">${t('settings.device.body')}</p>
     ${made
-      ? html`<div role="status"><p>${t('settings.device.code')}</p><p class="code address-line">${address}</p>
-          <p>${t('settings.device.enter')} <strong class="code">${made.code}</strong></p>
+      ? html`<div class="made" role="status"><p>${t('settings.device.code')}</p><p class="code address-line">${address}</p>
+          <p>${t('settings.device.enter')} <strong class="code">${made.code.replace(/.{4}(?=.)/g, '$& ')}</strong></p>
           <p class="hint">${t('settings.device.expires', { at: format.time(made.expires_at) })}</p>
           ${navigator.clipboard && html`<${Button} onClick=${copy}>${t('settings.device.copy')}</${Button}>`}</div>`
       : html`<${Button} busy=${busy} onClick=${make}>${t('settings.device.make')}</${Button}>`}

@@ -34,7 +34,8 @@ export function Watch({ id }) {
   const up = () => back('/');
   if (!watch || error?.status === 404) {
     return html`<${Head} title=${t('nav.home')} up=${up} />
-      ${error ? html`<${Failed} title=${t('error.missing')} error=${error} again=${again} />` : html`<${Skeleton} rows=${1} kind="product" /><${Skeleton} rows=${2} kind="row" />`}`;
+      ${error?.status === 404 ? html`<div class="empty"><${Icon} name="hold" /><h2>${t('error.missing')}</h2><a class="button" href="/">${t('app.missing.home')}</a></div>`
+        : error ? html`<${Failed} title=${t('watch.error')} error=${error} again=${again} />` : html`<${Skeleton} rows=${1} kind="product" /><${Skeleton} rows=${2} kind="row" />`}`;
   }
   return html`<${Detail} key=${watch.id} watch=${watch} up=${up} />`;
 }
@@ -51,7 +52,7 @@ function Detail({ watch, up }) {
             ? html`<${Change} from=${watch.reference} to=${listing.price} />`
             : html`<span class="change">${t(`basis.${watch.basis}.plain`)} · ${t('watch.reference', { price: format.price(watch.reference) })}</span>`}</p>
           ${listing.unit_price && html`<p class="hint">${format.unitPrice(listing.unit_price)}</p>`}
-          <p class="hint">${listing.checked_at ? t('watch.checked', { ago: format.ago(listing.checked_at) }) : t('home.unchecked')}</p>
+          <p class="hint">${format.checked(listing.checked_at)}</p>
         </div>
       </section>
       <a class="button toshop" href=${listing.url} target="_blank" rel="noopener noreferrer"><span>${t('watch.shop', { host: format.host(listing.url) })}</span> <${Icon} name="out" /></a>
