@@ -133,8 +133,8 @@ func (a *API) limit(r chi.Router) {
 	tooMany := httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
 		a.problem(w, http.StatusTooManyRequests, "Too many requests. Wait for as long as Retry-After says.")
 	})
-	r.Use(httprate.Limit(a.RateLimit.Requests, a.RateLimit.Per, httprate.WithKeyFuncs(addressKey), tooMany))
-	r.Use(httprate.Limit(a.RateLimit.Requests, a.RateLimit.Per, httprate.WithKeyFuncs(deviceKey), tooMany))
+	r.Use(httprate.LimitBy(a.RateLimit.Requests, a.RateLimit.Per, addressKey, tooMany))
+	r.Use(httprate.LimitBy(a.RateLimit.Requests, a.RateLimit.Per, deviceKey, tooMany))
 }
 
 // secure sets headers that keep a page of ours from being made to do another's
