@@ -83,7 +83,7 @@ func (a *API) getAlert(ctx context.Context, in *alertRequest) (*alertAnswer, err
 // observe reads the listing now. Where the shop cannot be read, only an alert
 // that says so is known to be true.
 func (a *API) observe(ctx context.Context, j outbox.Job) (watch.Observation, bool) {
-	q, err := a.fresh.of(ctx, j.Listing.Ref)
+	q, err := a.fresh.lately(ctx, j.Listing.Ref)
 	if err == nil {
 		return watch.Observe(q), true
 	}

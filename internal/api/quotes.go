@@ -61,9 +61,9 @@ func (a *API) quote(ctx context.Context, in *addressRequest) (*quoteAnswer, erro
 	return &quoteAnswer{QuoteOf(q)}, nil
 }
 
-// quotes remembers what was read within the last minute, so that a preview and
-// the watch made from it, or a hundred phones asking about one alert, are one
-// request to the shop.
+// quotes lets those who ask for one listing at the same time share one request
+// to the shop, and remembers an answer for a few seconds: a hundred phones that
+// ask about one alert are one request. What a watch starts from is never old.
 type quotes struct {
 	shops Shops
 	now   func() time.Time
@@ -73,7 +73,7 @@ type quotes struct {
 }
 
 const (
-	freshFor  = time.Minute
+	keepFor   = 5 * time.Second
 	maxQuotes = 4096
 	readFor   = 45 * time.Second // waiting for a turn at the shop included
 )
@@ -87,17 +87,22 @@ func (c *quotes) at(ctx context.Context, address string) (shop.Quote, error) {
 	if err != nil {
 		return shop.Quote{}, err
 	}
-	return c.of(ctx, ref)
+	return c.anew(ctx, ref)
 }
 
-// of returns a quote not older than a minute.
-func (c *quotes) of(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
+// lately returns a quote that is at most a few seconds old.
+func (c *quotes) lately(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	c.mu.Lock()
 	q, ok := c.read[ref]
 	c.mu.Unlock()
-	if ok && c.now().Sub(q.ObservedAt) < freshFor {
+	if age := c.now().Sub(q.ObservedAt); ok && age >= 0 && age < keepFor {
 		return q, nil
 	}
+	return c.anew(ctx, ref)
+}
+
+// anew reads the listing.
+func (c *quotes) anew(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	// One reader serves all who ask; a caller who leaves does not stop it.
 	result := c.group.DoChan(ref.Adapter+"\x00"+ref.ItemCode, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readFor)
@@ -121,7 +126,7 @@ func (c *quotes) keep(ref shop.Ref, q shop.Quote) {
 	defer c.mu.Unlock()
 	if len(c.read) >= maxQuotes {
 		for r, old := range c.read {
-			if len(c.read) >= maxQuotes || c.now().Sub(old.ObservedAt) >= freshFor {
+			if len(c.read) >= maxQuotes || c.now().Sub(old.ObservedAt) >= keepFor {
 				delete(c.read, r)
 			}
 		}

@@ -56,7 +56,7 @@ type testAnswer struct {
 	Body struct {
 		Outcome string `json:"outcome" enum:"accepted,gone,refused,rate_limited,server,network,auth"`
 		Status  int    `json:"status" doc:"HTTP status of the push service; 0 for no answer."`
-		Detail  string `json:"detail,omitempty"`
+		Detail  string `json:"detail" doc:"What that means."`
 	}
 }
 
@@ -157,6 +157,19 @@ func (a *API) testPush(ctx context.Context, _ *struct{}) (*testAnswer, error) {
 		}
 	}
 	out := &testAnswer{}
-	out.Body.Outcome, out.Body.Status, out.Body.Detail = string(d.Outcome), d.Status, d.Detail
+	out.Body.Outcome, out.Body.Status, out.Body.Detail = string(d.Outcome), d.Status, outcomeWords[d.Outcome]
 	return out, nil
+}
+
+// outcomeWords say what the push service answered. Its own words stay in the
+// log: an endpoint may lie in the operator's network, and its answers are not
+// the shopper's to read.
+var outcomeWords = map[outbox.Outcome]string{
+	outbox.Accepted:    "The push service has taken it; it should appear at once.",
+	outbox.Gone:        "The push service no longer knows this subscription. Turn notifications off and on again.",
+	outbox.Refused:     "The push service does not take this notification.",
+	outbox.RateLimited: "The push service asks us to wait. Try again in a few minutes.",
+	outbox.Server:      "The push service has a fault of its own. Try again later.",
+	outbox.Network:     "The push service could not be reached. Try again later.",
+	outbox.Auth:        "The push service does not accept this server's key. The operator has been told.",
 }
