@@ -13,6 +13,8 @@ import { Home } from './screens/home.js';
 import { Settings, joinBy } from './screens/settings.js';
 import { Watch } from './screens/watch.js';
 
+const REFRESH = 30000; // ms between two looks at the server, while the page is seen
+
 const screens = { home: Home, add: Add, watch: Watch, alerts: Alerts, settings: Settings, missing: Missing };
 const tabs = [['home', '/', 'home'], ['add', '/add', 'add'], ['alerts', '/alerts', 'bell'], ['settings', '/settings', 'gear']];
 
@@ -69,8 +71,7 @@ function startWorker() {
   serviceWorker.addEventListener('message', ({ data }) => {
     if (data?.type === 'open') go(data.path);
     if (data?.type === 'alert' || data?.type === 'refresh') {
-      loadWatches();
-      dispatchEvent(new Event('sokone:alert'));
+      refresh();
     }
   });
   // Scripts that the worker imports are asked for anew too; they hold the version.
@@ -106,6 +107,12 @@ startWorker();
 const ready = joinFromAddress();
 render(html`<${App} />`, document.getElementById('app'));
 ready.then(refreshPush);
-document.addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'visible' && api.token()) loadWatches();
-});
+
+/** A page that is looked at shows what is known now. */
+function refresh() {
+  if (document.visibilityState !== 'visible' || !api.token()) return;
+  loadWatches();
+  dispatchEvent(new Event('sokone:refresh'));
+}
+document.addEventListener('visibilitychange', refresh);
+setInterval(refresh, REFRESH);

@@ -1,5 +1,5 @@
 // What was told and what was held back, each with its reason in plain words.
-import { html, useEffect, useState } from '../html.js';
+import { html, useEffect, useRef, useState } from '../html.js';
 import { has, t } from '../i18n.js';
 import * as api from '../api.js';
 import * as format from '../format.js';
@@ -16,6 +16,7 @@ export function Alerts() {
   const [cursor, setCursor] = useState(null);
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
+  const asked = useRef(false);
   useTick(60000);
 
   const load = async (from) => {
@@ -24,14 +25,16 @@ export function Alerts() {
       return;
     }
     setBusy(true);
-    if (!list) { // the last known ones at once
+    if (!asked.current) { // the last known ones at once
       const known = await saved.get('alerts').catch(() => null);
       if (known) setList((now) => now ?? known);
     }
     try {
       const page = await api.listAlerts(from);
-      setList((known) => (from ? [...(known ?? []), ...page.alerts.filter((a) => !known?.some((k) => k.event_id === a.event_id))] : page.alerts));
-      setCursor(page.next_cursor);
+      setList((known) => merge(known ?? [], page.alerts));
+      // A later look at the newest does not lose the place among the older ones.
+      if (from || !asked.current) setCursor(page.next_cursor);
+      asked.current = true;
       setError(null);
       if (!from) saved.set('alerts', page.alerts).catch(() => {});
     } catch (err) {
@@ -42,13 +45,9 @@ export function Alerts() {
   useEffect(() => {
     load();
     if (!watches) loadWatches();
-    const refresh = () => document.visibilityState === 'visible' && load();
-    addEventListener('sokone:alert', refresh);
-    document.addEventListener('visibilitychange', refresh);
-    return () => {
-      removeEventListener('sokone:alert', refresh);
-      document.removeEventListener('visibilitychange', refresh);
-    };
+    const refresh = () => load();
+    addEventListener('sokone:refresh', refresh);
+    return () => removeEventListener('sokone:refresh', refresh);
   }, []);
 
   return html`<${Head} title=${t('alerts.title')} />
@@ -60,6 +59,12 @@ export function Alerts() {
     </ol>`}
     ${list && error && html`<p class="bad" role="alert">${errorWords(error)}</p>`}
     ${cursor && html`<p class="center"><${Button} busy=${busy} onClick=${() => load(cursor)}>${t('alerts.more')}</${Button}></p>`}`;
+}
+
+/** Alerts known before and those of a page, each once, as it is now, the newest first. */
+function merge(known, page) {
+  const all = new Map([...known, ...page].map((a) => [a.event_id, a]));
+  return [...all.values()].sort((a, b) => Date.parse(b.detected_at) - Date.parse(a.detected_at));
 }
 
 function Entry({ alert, watch }) {

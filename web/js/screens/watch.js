@@ -21,13 +21,9 @@ export function Watch({ id }) {
   }, [id]);
   useTick(60000);
   useEffect(() => {
-    const refresh = () => document.visibilityState === 'visible' && again();
-    addEventListener('sokone:alert', refresh);
-    document.addEventListener('visibilitychange', refresh);
-    return () => {
-      removeEventListener('sokone:alert', refresh);
-      document.removeEventListener('visibilitychange', refresh);
-    };
+    const refresh = () => again();
+    addEventListener('sokone:refresh', refresh);
+    return () => removeEventListener('sokone:refresh', refresh);
   }, []);
   useEffect(() => { if (!current().watches) loadWatches(); }, []);
   const watch = known ?? data;
