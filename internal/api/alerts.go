@@ -83,7 +83,11 @@ func (a *API) getAlert(ctx context.Context, in *alertRequest) (*alertAnswer, err
 // observe reads the listing now. Where the shop cannot be read, only an alert
 // that says so is known to be true.
 func (a *API) observe(ctx context.Context, j outbox.Job) (watch.Observation, bool) {
-	q, err := a.fresh.lately(ctx, j.Listing.Ref)
+	told := j.Entry.DetectedAt
+	if c := j.Entry.Checked; c != nil {
+		told = c.At
+	}
+	q, err := a.fresh.lately(ctx, j.Listing.Ref, told)
 	if err == nil {
 		return watch.Observe(q), true
 	}

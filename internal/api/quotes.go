@@ -73,7 +73,7 @@ type quotes struct {
 }
 
 const (
-	keepFor   = 5 * time.Second
+	keepFor   = 3 * time.Second
 	maxQuotes = 4096
 	readFor   = 45 * time.Second // waiting for a turn at the shop included
 )
@@ -90,12 +90,13 @@ func (c *quotes) at(ctx context.Context, address string) (shop.Quote, error) {
 	return c.anew(ctx, ref)
 }
 
-// lately returns a quote that is at most a few seconds old.
-func (c *quotes) lately(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
+// lately returns a quote that was read after the given time and is at most a few
+// seconds old.
+func (c *quotes) lately(ctx context.Context, ref shop.Ref, after time.Time) (shop.Quote, error) {
 	c.mu.Lock()
 	q, ok := c.read[ref]
 	c.mu.Unlock()
-	if age := c.now().Sub(q.ObservedAt); ok && age >= 0 && age < keepFor {
+	if age := c.now().Sub(q.ObservedAt); ok && q.ObservedAt.After(after) && age >= 0 && age < keepFor {
 		return q, nil
 	}
 	return c.anew(ctx, ref)
