@@ -15,6 +15,8 @@ export function isIOS() {
 
 const installed = () => matchMedia('(display-mode: standalone)').matches || navigator.standalone === true;
 
+let looking = null; // one at a time: two would subscribe twice
+
 /**
  * What this browser's notifications are:
  *   insecure     the page came over http, where browsers allow none
@@ -22,7 +24,12 @@ const installed = () => matchMedia('(display-mode: standalone)').matches || navi
  *   off          not asked yet, or turned off    denied  refused in the browser's settings
  *   on           subscribed, and the server knows
  */
-export async function refreshPush() {
+export function refreshPush() {
+  looking ??= look().finally(() => { looking = null; });
+  return looking;
+}
+
+async function look() {
   if (!isSecureContext) {
     update({ push: 'insecure' });
     return;
@@ -65,6 +72,7 @@ export async function turnOn() {
 
 export async function turnOff() {
   localStorage.setItem(WANTED, 'off');
+  await looking; // or it would subscribe again behind our back
   const registration = await navigator.serviceWorker.getRegistration();
   const subscription = await registration?.pushManager.getSubscription();
   await subscription?.unsubscribe();
