@@ -37,7 +37,7 @@ func recheck(j outbox.Job, r reading) verdict {
 	switch {
 	case d.Fires:
 		return verdict{checked: checked, also: alsoFiring(j, o, r.history.Before(j.Entry.DetectedAt))}
-	case d.Holds == watch.Yes:
+	case d.Holds == watch.Yes || toldSince(j, o):
 		return verdict{withhold: outbox.AlreadyTold, checked: checked}
 	case o.Availability == shop.OutOfStock && trigger.Type != watch.BackInStock && trigger.Type.Chosen():
 		return verdict{withhold: outbox.OutOfStock, checked: checked}
@@ -79,4 +79,11 @@ func alsoFiring(j outbox.Job, o watch.Observation, h watch.History) (also []watc
 		}
 	}
 	return also
+}
+
+// toldSince reports whether another alert of the watch has told this very price
+// since the entry was detected.
+func toldSince(j outbox.Job, o watch.Observation) bool {
+	n := j.Watch.LastNotified
+	return n != nil && !n.At.Before(j.Entry.DetectedAt) && o.Price.Known() && n.Price.Equal(o.Price)
 }
