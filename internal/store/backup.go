@@ -17,7 +17,11 @@ func (s *Store) Backup(ctx context.Context, file string) error {
 	if _, err := os.Stat(file); err == nil {
 		return fmt.Errorf("backup: %s exists already; name a new file", file)
 	}
-	return wrap("backup", backupInto(ctx, s.readers, file))
+	db, err := sql.Open("sqlite", dsn(s.file, "")) // the readers may not write, not even elsewhere
+	if err != nil {
+		return wrap("backup", err)
+	}
+	return wrap("backup", errors.Join(backupInto(ctx, db, file), db.Close()))
 }
 
 func backupInto(ctx context.Context, db *sql.DB, file string) error {

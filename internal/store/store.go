@@ -136,7 +136,7 @@ func dsn(file string, more string) string {
 		"trusted_schema(0)",   // a hostile backup file cannot call functions
 		"wal_autocheckpoint(1000)",
 	}}
-	return "file:" + (&url.URL{Path: file}).EscapedPath() + "?" + q.Encode() + "&" + more
+	return "file:" + (&url.URL{Path: file}).EscapedPath() + "?" + q.Encode() + "&" + more // an empty one does no harm
 }
 
 func (s *Store) migrate(ctx context.Context, db *sql.DB, existed bool) error {
