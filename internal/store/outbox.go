@@ -12,9 +12,9 @@ import (
 	"github.com/sokone/sokone/internal/watch"
 )
 
-// open is the condition of the partial indexes: a query must say it in these
+// openRows is the condition of the partial indexes: a query must say it in these
 // words for SQLite to use them.
-const open = "status IN ('pending', 'sending', 'retry')"
+const openRows = "status IN ('pending', 'sending', 'retry')"
 
 // enqueue is idempotent: one entry per watch, trigger, UTC day and channel. For
 // a shopper without a subscription one withheld entry a day is enough to say
@@ -35,9 +35,20 @@ func enqueue(tx *tx, e outbox.Entry) (bool, error) {
 		e.EventID, e.UserID, e.WatchID, e.ListingID, string(e.Trigger), e.Channel, string(e.Status), instant(e.DetectedAt), string(payload))
 }
 
-// Claim leases due entries to an owner, the oldest first, and loads what is
-// needed to work on them. Entries of one watch belong to one owner at a time,
-// and none is given out while another of its watch is being sent.
+// claimable selects due entries, the oldest first. Entries of one watch belong
+// to one owner at a time. Where a send of one has begun and is not settled, it
+// goes before its siblings: it may have arrived, and the shopper has perhaps
+// been told. INDEXED BY, because SQLite without statistics would rather sort.
+const claimable = `
+	SELECT o.id FROM outbox o INDEXED BY outbox_due
+	WHERE o.` + openRows + ` AND coalesce(o.lease_until, o.next_attempt_at, '') <= ?1 AND o.status <> 'sending'
+	  AND NOT EXISTS (
+		SELECT 1 FROM outbox s INDEXED BY outbox_open
+		WHERE s.watch_id = o.watch_id AND s.` + openRows + ` AND s.id <> o.id
+		  AND (s.status = 'sending' OR s.lease_until > ?1 OR s.checked_json IS NOT NULL AND o.checked_json IS NULL))
+	ORDER BY coalesce(o.lease_until, o.next_attempt_at, ''), o.detected_at LIMIT ?2`
+
+// Claim leases due entries to an owner and loads what is needed to work on them.
 func (s *Store) Claim(ctx context.Context, r outbox.ClaimRequest) ([]outbox.Job, error) {
 	var jobs []outbox.Job
 	err := s.write(ctx, func(tx *tx) error {
@@ -46,14 +57,8 @@ func (s *Store) Claim(ctx context.Context, r outbox.ClaimRequest) ([]outbox.Job,
 		}
 		var ids []int64
 		rows, err := tx.query(ctx, `
-			UPDATE outbox SET lease_owner = ?1, lease_until = ?2
-			WHERE id IN (
-				SELECT o.id FROM outbox o
-				WHERE o.`+open+` AND coalesce(o.lease_until, o.next_attempt_at, '') <= ?3 AND o.status <> 'sending'
-				  AND NOT EXISTS (SELECT 1 FROM outbox s WHERE s.watch_id = o.watch_id AND s.`+open+` AND s.id <> o.id
-				                  AND (s.status = 'sending' OR s.lease_until > ?3))
-				ORDER BY coalesce(o.lease_until, o.next_attempt_at, ''), o.detected_at LIMIT ?4)
-			RETURNING id`, r.Owner, instant(r.LeaseUntil), instant(r.Now), r.Limit)
+			UPDATE outbox SET lease_owner = ?3, lease_until = ?4 WHERE id IN (`+claimable+`)
+			RETURNING id`, instant(r.Now), r.Limit, r.Owner, instant(r.LeaseUntil))
 		err = each(rows, err, func(rows *sql.Rows) error {
 			var id int64
 			if err := rows.Scan(&id); err != nil {
@@ -76,9 +81,9 @@ func (s *Store) Claim(ctx context.Context, r outbox.ClaimRequest) ([]outbox.Job,
 func rescue(ctx context.Context, tx *tx, r outbox.ClaimRequest) error {
 	now, far := instant(r.Now), instant(r.Now.Add(farAhead))
 	// Written by a clock that ran ahead: due now.
-	if _, err := tx.exec(`UPDATE outbox SET lease_owner = NULL, lease_until = NULL,
+	if _, err := tx.exec(`UPDATE outbox INDEXED BY outbox_due SET lease_owner = NULL, lease_until = NULL,
 		detected_payload_json = json_set(detected_payload_json, '$._retry.nextAttemptAt', ?1)
-		WHERE `+open+` AND coalesce(lease_until, next_attempt_at, '') > ?2 AND status <> 'sending'`, now, far); err != nil {
+		WHERE `+openRows+` AND coalesce(lease_until, next_attempt_at, '') > ?2 AND status <> 'sending'`, now, far); err != nil {
 		return err
 	}
 	type cut struct {
@@ -87,7 +92,7 @@ func rescue(ctx context.Context, tx *tx, r outbox.ClaimRequest) error {
 	}
 	var found []cut
 	rows, err := tx.query(ctx, `SELECT id, retry_count, (SELECT count(*) FROM deliveries d WHERE d.outbox_id = outbox.id AND d.outcome = 'accepted')
-		FROM outbox WHERE status = 'sending' AND (lease_until <= ?1 OR lease_until > ?2)`, now, far)
+		FROM outbox INDEXED BY outbox_sending WHERE status = 'sending' AND (lease_until <= ?1 OR lease_until > ?2)`, now, far)
 	err = each(rows, err, func(rows *sql.Rows) error {
 		var c cut
 		if err := rows.Scan(&c.entry.ID, &c.entry.RetryCount, &c.accepted); err != nil {

@@ -72,7 +72,7 @@ func (s *Store) Stats(ctx context.Context, now time.Time) (Stats, error) {
 func (s *Store) OldestDue(ctx context.Context, now time.Time) (time.Time, error) {
 	var due time.Time
 	err := one(s, []any{clock{&due}}, `SELECT max(detected_at, coalesce(lease_until, next_attempt_at, detected_at)) FROM outbox
-		WHERE `+open+` AND coalesce(lease_until, next_attempt_at, '') <= ? ORDER BY coalesce(lease_until, next_attempt_at, ''), detected_at LIMIT 1`, instant(now))
+		WHERE `+openRows+` AND coalesce(lease_until, next_attempt_at, '') <= ? ORDER BY coalesce(lease_until, next_attempt_at, ''), detected_at LIMIT 1`, instant(now))
 	if errors.Is(err, watch.ErrNotFound) {
 		err = nil
 	}
@@ -89,7 +89,7 @@ func (s *Store) Housekeep(ctx context.Context, now time.Time) error {
 		if _, err := tx.exec("DELETE FROM link_codes WHERE expires_at <= ?", instant(now)); err != nil {
 			return err
 		}
-		_, err := tx.exec("DELETE FROM watches WHERE removed_at <= ? AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.watch_id = watches.id AND o."+open+")",
+		_, err := tx.exec("DELETE FROM watches WHERE removed_at <= ? AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.watch_id = watches.id AND o."+openRows+")",
 			instant(now.Add(-keepRemoved)))
 		return err
 	}))
