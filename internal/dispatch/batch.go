@@ -88,17 +88,6 @@ func (b *batch) attempt(ctx, settle context.Context, j outbox.Job) error {
 		b.settle(settle, j, outbox.Withhold(j, reason), nil, nil, nil)
 		return nil
 	}
-	// The first read waits for the shop, perhaps for long; the second, with a
-	// place among the senders, costs nothing unless the first has grown old.
-	if _, err := b.read(settle); err != nil {
-		b.fail("history", j.Entry, err)
-		return nil
-	}
-	if err := b.sends.Acquire(settle, 1); err != nil {
-		b.fail("wait to send", j.Entry, err)
-		return nil
-	}
-	defer b.sends.Release(1)
 	r, err := b.read(settle)
 	if err != nil {
 		b.fail("history", j.Entry, err)
@@ -118,7 +107,7 @@ func (b *batch) attempt(ctx, settle context.Context, j outbox.Job) error {
 	}
 	now := b.Now()
 	err = b.Store.BeginSend(settle, outbox.SendStart{
-		EntryID: j.Entry.ID, Owner: b.owner, From: j.Entry.Status,
+		EntryID: j.Entry.ID, Owner: b.owner, From: j.Entry.Status, RetryCount: j.Entry.RetryCount,
 		WatchID: j.Watch.ID, WatchRevision: j.Watch.Revision,
 		LeaseUntil: now.Add(b.Lease), Checked: v.checked,
 	})
@@ -169,6 +158,15 @@ func (b *batch) deliver(ctx context.Context, j outbox.Job, v verdict) []outbox.D
 					deliveries[i] = outbox.Delivery{SubscriptionID: s.ID, Outcome: outbox.Network, Detail: fmt.Sprint("panic: ", r), At: b.Now()}
 				}
 			}()
+			if err := b.sends.Acquire(ctx, 1); err != nil {
+				deliveries[i] = outbox.Delivery{SubscriptionID: s.ID, Outcome: outbox.Network, Detail: "no turn in time", At: b.Now()}
+				return
+			}
+			defer b.sends.Release(1)
+			if b.Now().Sub(v.checked.At) > tooOld {
+				deliveries[i] = outbox.Delivery{SubscriptionID: s.ID, Outcome: outbox.Network, Detail: "the price grew old while waiting for a turn", At: b.Now()}
+				return
+			}
 			deliveries[i] = b.Sender.Send(ctx, s, message)
 		})
 	}

@@ -51,7 +51,7 @@ type Options struct {
 	PublicURL string        // where a click leads; "" for the address under which the device subscribed
 	Batch     int           // entries claimed at once; default 200
 	InFlight  int           // entries worked on at once; default 400
-	Sends     int           // entries being sent at once; default 64
+	Sends     int           // deliveries under way at once; default 64
 	Now       func() time.Time
 	Logger    *slog.Logger
 }
@@ -78,9 +78,12 @@ func New(o Options) *Dispatcher {
 	return &Dispatcher{o}
 }
 
-// freshFor is how old a quote may be when a message is made from it.
-// The promise is 60 s; the rest is left for the send itself.
-const freshFor = 45 * time.Second
+// A quote is used within a minute of being read, or not at all: freshFor is how
+// old it may be when a message is made from it, tooOld when that is sent.
+const (
+	freshFor = 45 * time.Second
+	tooOld   = 60 * time.Second
+)
 
 // Counts of one pass.
 type Counts struct {
@@ -109,7 +112,7 @@ func (d *Dispatcher) Run(ctx context.Context) (Counts, error) {
 type pass struct {
 	*Dispatcher
 	entries *semaphore.Weighted // bounds entries in flight
-	sends   *semaphore.Weighted // bounds entries being sent
+	sends   *semaphore.Weighted // bounds deliveries under way
 	work    sync.WaitGroup
 
 	mu      sync.Mutex

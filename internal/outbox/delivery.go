@@ -102,6 +102,7 @@ type SendStart struct {
 	EntryID       int64
 	Owner         string
 	From          Status
+	RetryCount    int // as it is
 	WatchID       string
 	WatchRevision int64 // the decision holds only while the watch is still at it
 	LeaseUntil    time.Time

@@ -110,39 +110,44 @@ func rescue(ctx context.Context, tx *tx, r outbox.ClaimRequest) error {
 		if e.To == outbox.Retry || c.accepted > 0 { // what one device has does not fail: dispatch ends it
 			e.To, e.Reason, e.Retry.NextAttemptAt = outbox.Retry, outbox.LeaseExpired, r.Now
 		}
-		if err := move(ctx, tx, c.entry.ID, e, "lease_owner = NULL, lease_until = NULL"); err != nil {
+		if _, err := move(tx, c.entry.ID, "", outbox.Sending, e, "lease_owner = NULL, lease_until = NULL"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// move is the one place that writes status. set is more that changes with it.
-func move(ctx context.Context, tx *tx, id int64, e outbox.Ending, set string, args ...any) error {
-	var from outbox.Status
-	if err := one(tx, []any{&from}, "SELECT status FROM outbox WHERE id = ?", id); err != nil {
-		return err
-	}
+// move is the one place that writes status: a row that is in e's from-state, and
+// where an owner is given leased to it. It reports false where there is none
+// such. set is more that changes with it.
+func move(tx *tx, id int64, owner string, from outbox.Status, e outbox.Ending, set string, args ...any) (bool, error) {
 	if err := outbox.Transition(from, e.To); err != nil {
-		return err
-	}
-	retry, err := json.Marshal(struct {
-		NextAttemptAt string `json:"nextAttemptAt,omitempty"` // of fixed width: it is compared as text
-		LastError     string `json:"lastError,omitempty"`
-		Attempts      int    `json:"attempts"`
-	}{nextAttempt(e.Retry), e.Retry.LastError, e.Retry.Attempts})
-	if err != nil {
-		return err
+		return false, err
 	}
 	var schedule any // none written: what is there stays
 	if e.Retry != (outbox.Schedule{}) {
-		schedule = string(retry)
+		encoded, err := json.Marshal(struct {
+			NextAttemptAt string `json:"nextAttemptAt,omitempty"` // of fixed width: it is compared as text
+			LastError     string `json:"lastError,omitempty"`
+			Attempts      int    `json:"attempts"`
+		}{nextAttempt(e.Retry), e.Retry.LastError, e.Retry.Attempts})
+		if err != nil {
+			return false, err
+		}
+		schedule = string(encoded)
 	}
-	all := append([]any{string(e.To), string(e.Reason), e.RetryCount, schedule}, args...)
-	_, err = tx.exec(`UPDATE outbox SET status = ?, reason = ?, retry_count = ?,
-		detected_payload_json = iif(?4 IS NULL, detected_payload_json, json_set(detected_payload_json, '$._retry', json(?4))), `+set+` WHERE id = ?`,
-		append(all, id)...)
-	return err
+	var holder any
+	if owner != "" {
+		holder = owner
+	}
+	payload := "" // a payload that stays is not written at all
+	all := []any{string(e.To), string(e.Reason), e.RetryCount}
+	if schedule != nil {
+		payload = "detected_payload_json = json_set(detected_payload_json, '$._retry', json(?)), "
+		all = append(all, schedule)
+	}
+	all = append(append(all, args...), id, string(from), holder)
+	return tx.changed(`UPDATE outbox SET status = ?, reason = ?, retry_count = ?, `+payload+set+` WHERE id = ? AND status = ? AND lease_owner IS coalesce(?, lease_owner)`, all...)
 }
 
 func nextAttempt(s outbox.Schedule) string {
@@ -150,16 +155,6 @@ func nextAttempt(s outbox.Schedule) string {
 		return ""
 	}
 	return instant(s.NextAttemptAt)
-}
-
-// owned fails where the entry is not, or no more, leased to the owner.
-func owned(tx *tx, id int64, owner string) error {
-	var holder sql.NullString
-	err := one(tx, []any{&holder}, "SELECT lease_owner FROM outbox WHERE id = ?", id)
-	if errors.Is(err, watch.ErrNotFound) || err == nil && holder.String != owner {
-		return outbox.ErrLeaseLost
-	}
-	return err
 }
 
 // Reload reads a claimed entry anew: its watch may have been told meanwhile.
@@ -181,22 +176,19 @@ func (s *Store) BeginSend(ctx context.Context, b outbox.SendStart) error {
 		return wrap("begin send", err)
 	}
 	return wrap("begin send", s.write(ctx, func(tx *tx) error {
-		if err := owned(tx, b.EntryID, b.Owner); err != nil {
-			return err
-		}
-		var current bool
-		err := one(tx, []any{&current}, "SELECT revision = ? AND removed_at IS NULL AND paused = 0 FROM watches WHERE id = ?", b.WatchRevision, b.WatchID)
-		if errors.Is(err, watch.ErrNotFound) || err == nil && !current {
-			return outbox.ErrChanged
-		}
+		begun, err := move(tx, b.EntryID, b.Owner, b.From, outbox.Ending{To: outbox.Sending, RetryCount: b.RetryCount}, "lease_until = ?, checked_json = ?", instant(b.LeaseUntil), string(checked))
 		if err != nil {
 			return err
 		}
-		var retries int
-		if err := one(tx, []any{&retries}, "SELECT retry_count FROM outbox WHERE id = ?", b.EntryID); err != nil {
-			return err
+		if !begun {
+			return outbox.ErrLeaseLost
 		}
-		return move(ctx, tx, b.EntryID, outbox.Ending{To: outbox.Sending, RetryCount: retries}, "lease_until = ?, checked_json = ?", instant(b.LeaseUntil), string(checked))
+		var current bool
+		err = one(tx, []any{&current}, "SELECT revision = ? AND removed_at IS NULL AND paused = 0 FROM watches WHERE id = ?", b.WatchRevision, b.WatchID)
+		if errors.Is(err, watch.ErrNotFound) || err == nil && !current {
+			return outbox.ErrChanged // and the move above is undone with it
+		}
+		return err
 	}))
 }
 
@@ -212,13 +204,13 @@ func (s *Store) Settle(ctx context.Context, e outbox.Settlement) error {
 		checked = string(encoded)
 	}
 	return wrap("settle", s.write(ctx, func(tx *tx) error {
-		if err := owned(tx, e.EntryID, e.Owner); err != nil {
+		ending := outbox.Ending{To: e.To, Reason: e.Reason, Retry: e.Retry, RetryCount: e.RetryCount}
+		moved, err := move(tx, e.EntryID, e.Owner, e.From, ending, "lease_owner = NULL, lease_until = NULL, checked_json = coalesce(?, checked_json), sent_at = ?", checked, orNull(e.SentAt))
+		if err != nil {
 			return err
 		}
-		ending := outbox.Ending{To: e.To, Reason: e.Reason, Retry: e.Retry, RetryCount: e.RetryCount}
-		if err := move(ctx, tx, e.EntryID, ending, "lease_owner = NULL, lease_until = NULL, checked_json = coalesce(?, checked_json), sent_at = ?",
-			checked, orNull(e.SentAt)); err != nil {
-			return err
+		if !moved {
+			return outbox.ErrLeaseLost
 		}
 		for _, d := range e.Deliveries {
 			if err := saveDelivery(tx, e.EntryID, d); err != nil {
@@ -239,29 +231,25 @@ func saveDelivery(tx *tx, entryID int64, d outbox.Delivery) error {
 		entryID, d.SubscriptionID, string(d.Outcome), d.Status, d.Detail, instant(d.At)); err != nil {
 		return err
 	}
-	var err error
-	switch d.Outcome {
-	case outbox.Gone:
-		_, err = tx.exec("DELETE FROM subscriptions WHERE id = ?", d.SubscriptionID)
-	case outbox.Accepted:
-		_, err = tx.exec("UPDATE subscriptions SET delivered_at = ? WHERE id = ?", instant(d.At), d.SubscriptionID)
+	if d.Outcome != outbox.Gone {
+		return nil
 	}
+	_, err := tx.exec("DELETE FROM subscriptions WHERE id = ?", d.SubscriptionID)
 	return err
 }
 
 func applyTold(tx *tx, watchID string, t watch.Told) error {
-	if _, err := tx.exec("UPDATE watches SET revision = revision + 1 WHERE id = ?", watchID); err != nil {
-		return err
-	}
 	if n := t.Notified; n != nil {
 		m, err := minors(n.Price, n.Shipping, n.Points, t.Reference)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(`UPDATE watches SET notified_at = ?, notified_price = ?, notified_shipping = ?, notified_points = ?, reference = coalesce(?, reference)
-			WHERE id = ?`, instant(n.At), m[0], m[1], m[2], m[3], watchID); err != nil {
+		if _, err := tx.exec(`UPDATE watches SET revision = revision + 1, notified_at = ?, notified_price = ?, notified_shipping = ?, notified_points = ?,
+			reference = coalesce(?, reference) WHERE id = ?`, instant(n.At), m[0], m[1], m[2], m[3], watchID); err != nil {
 			return err
 		}
+	} else if _, err := tx.exec("UPDATE watches SET revision = revision + 1 WHERE id = ?", watchID); err != nil {
+		return err
 	}
 	if err := setArmed(tx, watchID, t.Arm, true); err != nil {
 		return err
@@ -272,10 +260,10 @@ func applyTold(tx *tx, watchID string, t watch.Told) error {
 // Release gives a claim back untouched: due at once, no attempt counted.
 func (s *Store) Release(ctx context.Context, entryID int64, owner string) error {
 	return wrap("release", s.write(ctx, func(tx *tx) error {
-		if err := owned(tx, entryID, owner); err != nil {
-			return err
+		released, err := tx.changed("UPDATE outbox SET lease_owner = NULL, lease_until = NULL WHERE id = ? AND lease_owner = ? AND status <> 'sending'", entryID, owner)
+		if err == nil && !released {
+			err = outbox.ErrLeaseLost
 		}
-		_, err := tx.exec("UPDATE outbox SET lease_owner = NULL, lease_until = NULL WHERE id = ? AND status <> 'sending'", entryID)
 		return err
 	}))
 }

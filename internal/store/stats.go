@@ -27,7 +27,9 @@ func (s *Store) Stats(ctx context.Context, now time.Time) (Stats, error) {
 	for _, status := range outbox.Statuses() {
 		st.ByStatus[status] = 0
 	}
-	rows, err := s.query(ctx, "SELECT status, reason, count(*) FROM outbox GROUP BY status, reason")
+	rows, err := s.query(ctx, `
+		SELECT status, reason, count(*) FROM outbox WHERE status IN ('sent', 'dropped', 'failed') GROUP BY status, reason
+		UNION ALL SELECT status, reason, count(*) FROM outbox WHERE `+openRows+` GROUP BY status, reason`)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var status outbox.Status
 		var reason string

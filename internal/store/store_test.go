@@ -250,7 +250,7 @@ func TestWritesAreFencedByTheOwner(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"begin":   s.BeginSend(ctx, outbox.SendStart{EntryID: first.Entry.ID, Owner: "slow", From: outbox.Pending, WatchID: w.Watch.ID, WatchRevision: first.Watch.Revision}),
-		"settle":  s.Settle(ctx, outbox.Settlement{EntryID: first.Entry.ID, Owner: "slow", To: outbox.Dropped}),
+		"settle":  s.Settle(ctx, outbox.Settlement{EntryID: first.Entry.ID, Owner: "slow", From: outbox.Pending, To: outbox.Dropped}),
 		"release": s.Release(ctx, first.Entry.ID, "slow"),
 		"reload":  func() error { _, err := s.Reload(ctx, first.Entry.ID, "slow"); return err }(),
 	} {
@@ -272,7 +272,7 @@ func TestASendThatWasCutShort(t *testing.T) {
 		if len(j) != 1 {
 			t.Fatalf("claimed %d at %s", len(j), now)
 		}
-		must(t, s.BeginSend(ctx, outbox.SendStart{EntryID: j[0].Entry.ID, Owner: "dies" + now.String(), From: j[0].Entry.Status, WatchID: w.Watch.ID,
+		must(t, s.BeginSend(ctx, outbox.SendStart{EntryID: j[0].Entry.ID, Owner: "dies" + now.String(), From: j[0].Entry.Status, RetryCount: j[0].Entry.RetryCount, WatchID: w.Watch.ID,
 			WatchRevision: j[0].Watch.Revision, LeaseUntil: now.Add(time.Minute), Checked: outbox.Checked{At: now, Price: yen(850)}}))
 		return j[0].Entry.ID
 	}
@@ -311,7 +311,7 @@ func TestSentMovesLastNotifiedAndNothingElseDoes(t *testing.T) {
 	checked := outbox.Checked{At: noon, Price: yen(840)}
 	must(t, s.BeginSend(ctx, outbox.SendStart{EntryID: j.Entry.ID, Owner: "me", From: j.Entry.Status, WatchID: w.Watch.ID, WatchRevision: j.Watch.Revision, LeaseUntil: noon.Add(time.Minute), Checked: checked}))
 	told := j.Watch.Tell(j.Entry.Trigger, checked.Observation(), watch.History{}, noon)
-	must(t, s.Settle(ctx, outbox.Settlement{EntryID: j.Entry.ID, Owner: "me", To: outbox.Sent, SentAt: noon, WatchID: w.Watch.ID, Told: &told,
+	must(t, s.Settle(ctx, outbox.Settlement{EntryID: j.Entry.ID, Owner: "me", From: outbox.Sending, To: outbox.Sent, SentAt: noon, WatchID: w.Watch.ID, Told: &told,
 		Deliveries: []outbox.Delivery{{SubscriptionID: "su", Outcome: outbox.Accepted, Status: 201, At: noon}}}))
 	after, err := s.UpdateWatch(ctx, "u", w.Watch.ID, func(w *watch.Watched) error { w.Watch.LastNotified = nil; return nil })
 	must(t, err)
