@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 
 	_ "modernc.org/sqlite"
+
+	_ "github.com/sokone/sokone/internal/app" // so that a change of the binary is a change of these tests' cache
 )
 
 // sql lets time pass in the database, as no test can wait a day.
