@@ -135,7 +135,8 @@ type sender struct {
 func (s sender) Send(_ context.Context, sub outbox.Subscription, msg outbox.Message) outbox.Delivery {
 	d := outbox.Delivery{SubscriptionID: sub.ID, Outcome: s.w.push, At: s.w.now}
 	if s.m.isDead() {
-		s.w.fail("a dead process sent")
+		d.Outcome = outbox.Network
+		return d
 	}
 	if d.Outcome == outbox.Accepted || d.Outcome == outbox.Network && s.w.deliver {
 		id := s.j[sub.ID]

@@ -205,16 +205,19 @@ func TestAStaleDecisionIsNotApplied(t *testing.T) {
 	o := observed(850)
 	change, fired := w.Watch.Observed(o, watch.History{})
 	d := outbox.Detection{Listing: w.Listing, Changes: []watch.Change{change}, Entries: []outbox.Entry{outbox.NewEntry(w.Watch, fired[0], o)}}
-	for name, edit := range map[string]func() error{
-		"edited": func() error {
+	for _, edit := range []struct {
+		name string
+		do   func() error
+	}{
+		{"edited", func() error {
 			_, err := s.UpdateWatch(ctx, "u", w.Watch.ID, func(*watch.Watched) error { return nil })
 			return err
-		},
-		"removed": func() error { return s.RemoveWatch(ctx, "u", w.Watch.ID, noon) },
+		}},
+		{"removed", func() error { return s.RemoveWatch(ctx, "u", w.Watch.ID, noon) }},
 	} {
-		must(t, edit())
+		must(t, edit.do())
 		if n, err := s.SaveDetection(ctx, d); err != nil || n != 0 {
-			t.Errorf("%s meanwhile: %d entries, %v", name, n, err)
+			t.Errorf("%s meanwhile: %d entries, %v", edit.name, n, err)
 		}
 	}
 }
