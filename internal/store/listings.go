@@ -80,19 +80,21 @@ func (s *Store) SaveDetection(ctx context.Context, d outbox.Detection) (enqueued
 				return err
 			}
 		}
-		current := map[string]bool{}
+		// What was decided on one revision of a watch is not applied to another: one
+		// that was edited, told, paused or removed meanwhile is decided at the next poll.
+		revision := make(map[string]int64, len(d.Changes))
 		for _, c := range d.Changes {
-			applied, err := applyChange(tx, c)
-			if err != nil {
+			revision[c.WatchID] = c.Revision
+			if err := applyChange(tx, c); err != nil {
 				return err
 			}
-			current[c.WatchID] = applied
 		}
 		for _, e := range d.Entries {
-			if !current[e.WatchID] {
-				continue // edited, told, paused or removed meanwhile: the next poll decides
+			decidedOn, known := revision[e.WatchID]
+			if !known {
+				return fmt.Errorf("entry of watch %s without its change", e.WatchID)
 			}
-			created, err := enqueue(tx, e)
+			created, err := enqueue(tx, e, decidedOn)
 			if err != nil {
 				return err
 			}
@@ -105,18 +107,21 @@ func (s *Store) SaveDetection(ctx context.Context, d outbox.Detection) (enqueued
 	return enqueued, wrap("save detection", err)
 }
 
-func applyChange(tx *tx, c watch.Change) (bool, error) {
+func applyChange(tx *tx, c watch.Change) error {
+	if c.Empty() {
+		return nil
+	}
 	reference, err := minor(c.Reference)
 	if err != nil {
-		return false, err
+		return err
 	}
 	applied, err := tx.changed(`
 		UPDATE watches SET reference = coalesce(?, reference)
 		WHERE id = ? AND revision = ? AND removed_at IS NULL AND paused = 0`, reference, c.WatchID, c.Revision)
 	if err != nil || !applied {
-		return false, err
+		return err
 	}
-	return true, setArmed(tx, c.WatchID, c.Arm, true)
+	return setArmed(tx, c.WatchID, c.Arm, true)
 }
 
 func setArmed(tx *tx, watchID string, types []watch.TriggerType, armed bool) error {

@@ -18,8 +18,8 @@ const openRows = "status IN ('pending', 'sending', 'retry')"
 
 // enqueue is idempotent: one entry per watch, trigger, UTC day and channel. For
 // a shopper without a subscription one withheld entry a day is enough to say
-// what they missed.
-func enqueue(tx *tx, e outbox.Entry) (bool, error) {
+// what they missed. The watch must still be at the revision that was decided on.
+func enqueue(tx *tx, e outbox.Entry, revision int64) (bool, error) {
 	payload, err := json.Marshal(e.Snapshot)
 	if err != nil {
 		return false, err
@@ -27,12 +27,13 @@ func enqueue(tx *tx, e outbox.Entry) (bool, error) {
 	return tx.changed(`
 		INSERT INTO outbox (event_id, user_id, watch_id, listing_id, trigger, channel, status, detected_at, detected_payload_json)
 		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
-		WHERE NOT EXISTS (
+		WHERE EXISTS (SELECT 1 FROM watches WHERE id = ?3 AND revision = ?10 AND removed_at IS NULL AND paused = 0)
+		  AND NOT EXISTS (
 			SELECT 1 FROM outbox WHERE watch_id = ?3 AND trigger = ?5 AND channel = ?6 AND date(detected_at) = date(?8)
 			   AND status = 'dropped' AND reason = 'no_subscription'
 			   AND NOT EXISTS (SELECT 1 FROM subscriptions s JOIN devices d ON d.id = s.device_id WHERE d.user_id = ?2))
 		ON CONFLICT (watch_id, trigger, date(detected_at), channel) WHERE status <> 'dropped' DO NOTHING`,
-		e.EventID, e.UserID, e.WatchID, e.ListingID, string(e.Trigger), e.Channel, string(e.Status), instant(e.DetectedAt), string(payload))
+		e.EventID, e.UserID, e.WatchID, e.ListingID, string(e.Trigger), e.Channel, string(e.Status), instant(e.DetectedAt), string(payload), revision)
 }
 
 // claimable selects due entries, the oldest first. Entries of one watch belong

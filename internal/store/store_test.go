@@ -60,7 +60,7 @@ func watching(tb testing.TB, s *Store, user, item string) watch.Watched {
 	o := observed(1000)
 	w := watch.New(watch.Watch{ID: "w" + user + item, UserID: user, Basis: watch.BasisPrice, CreatedAt: noon,
 		Triggers: []watch.Trigger{{Type: watch.TargetPrice, Target: yen(900)}, {Type: watch.PriceDrop, Percent: "10"}}}, o)
-	made, err := s.CreateWatch(ctx, w, watch.Listing{ID: "l" + item, Ref: shop.Ref{Adapter: "page", ItemCode: item, URL: "https://" + item + ".example/p"}, Name: o.Name}, o, 100)
+	made, err := s.CreateWatch(ctx, w, watch.Listing{ID: "l" + item, Ref: shop.Ref{Adapter: "page", ItemCode: item, URL: "https://" + item + ".example/p"}, Name: o.Name}, o, 1<<30)
 	must(tb, err)
 	return made
 }
