@@ -87,7 +87,7 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 		a.Logger.Warn("app: SOKONE_CONTACT is not set: push services may refuse this server, and shops cannot ask who it is. Set it to mailto: or https: of yours.")
 	}
 	a.Sender = push.NewSender(push.Options{
-		Keys: keys, Contact: values.Contact, UserAgent: userAgent(values), Hosts: c.PushHosts, AllowNetworks: values.AllowNetworks,
+		Keys: keys, Former: former(c), Contact: values.Contact, UserAgent: userAgent(values), Hosts: c.PushHosts, AllowNetworks: values.AllowNetworks,
 		Now: o.Now, Logger: a.Logger, Observe: a.Metrics.Push,
 	})
 	a.Detector = detect.New(detect.Options{
@@ -142,6 +142,19 @@ func Keys(c config.Config) (push.Keys, error) {
 		return push.Keys{}, fmt.Errorf("data directory (SOKONE_DATA): %w", err)
 	}
 	return push.LoadOrCreateKeys(c.Data)
+}
+
+// former are the keys of the data directory where the operator gave others: what
+// subscribed under them is signed with them until it subscribes again.
+func former(c config.Config) []push.Keys {
+	if c.VAPIDPublicKey == "" {
+		return nil
+	}
+	keys, err := push.LoadKeys(c.Data)
+	if err != nil {
+		return nil // there were none
+	}
+	return []push.Keys{keys}
 }
 
 // userAgent says who asks, and whom to ask back.

@@ -127,3 +127,43 @@ func TestMinorUnitsRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+func TestArithmeticIsExact(t *testing.T) {
+	a, b := money.MustParse("0.10", "EUR"), money.MustParse("0.20", "EUR")
+	sum, err := a.Add(b)
+	if err != nil || !sum.Equal(money.MustParse("0.3", "EUR")) {
+		t.Errorf("0.10 + 0.20 = %s, %v", sum, err)
+	}
+	if d, err := a.Sub(b); err != nil || !d.Negative() || d.Positive() {
+		t.Errorf("0.10 - 0.20 = %s, %v", d, err)
+	}
+	if p, err := money.MustParse("1480", "JPY").Mul("0.9"); err != nil || p.Number() != "1332.0" {
+		t.Errorf("1480 × 0.9 = %s, %v", p, err)
+	}
+	if q, err := money.MustParse("1000", "JPY").Div("8"); err != nil || !q.Round().Equal(money.MustParse("125", "JPY")) {
+		t.Errorf("1000 / 8 = %s, %v", q, err)
+	}
+	var none money.Amount
+	for name, err := range map[string]error{
+		"Add": second(none.Add(a)), "Sub": second(a.Sub(none)), "Mul": second(none.Mul("2")), "Div": second(none.Div("2")),
+		"over currencies": second(a.Add(money.MustParse("1", "JPY"))), "by zero": second(a.Div("0")), "by nonsense": second(a.Mul("x")),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if none.Number() != "" || none.Currency() != "" || none.Format("ja") != "" || none.Round().Known() {
+		t.Error("no amount has a number, a currency or a form")
+	}
+	if money.Digits("JPY") != 0 || money.Digits("KWD") != 3 {
+		t.Error("digits of a currency")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("MustParse of nonsense did not panic")
+		}
+	}()
+	money.MustParse("x", "JPY")
+}
+
+func second(_ money.Amount, err error) error { return err }
