@@ -38,11 +38,11 @@ type Profile struct {
 }
 
 type newDevice struct {
-	Body struct {
+	Body *struct { // all of it may be left out, and so may the body
 		Timezone string `json:"timezone,omitempty" maxLength:"64" doc:"IANA name." example:"Asia/Tokyo"`
 		Locale   string `json:"locale,omitempty" maxLength:"35" doc:"BCP 47." example:"ja"`
 		LinkCode string `json:"link_code,omitempty" maxLength:"64" doc:"Joins the user who made it."`
-	} `required:"false"`
+	}
 	AcceptLanguage string `header:"Accept-Language"`
 }
 
@@ -101,18 +101,22 @@ func newToken() string {
 }
 
 func (a *API) makeDevice(ctx context.Context, in *newDevice) (*madeDevice, error) {
-	zone, err := timezone("body.timezone", in.Body.Timezone)
+	var zoneName, localeName, code string
+	if b := in.Body; b != nil {
+		zoneName, localeName, code = b.Timezone, b.Locale, b.LinkCode
+	}
+	zone, err := timezone("body.timezone", zoneName)
 	if err != nil {
 		return nil, err
 	}
-	locale, err := localeOf("body.locale", in.Body.Locale, in.AcceptLanguage)
+	locale, err := localeOf("body.locale", localeName, in.AcceptLanguage)
 	if err != nil {
 		return nil, err
 	}
 	now, token := a.Now(), newToken()
 	u := watch.User{ID: rand.Text(), Timezone: zone, Locale: locale, CreatedAt: now}
 	d := watch.Device{ID: rand.Text(), UserID: u.ID, CreatedAt: now}
-	if code := in.Body.LinkCode; code != "" {
+	if code != "" {
 		u, err = a.Store.LinkDevice(ctx, HashLinkCode(code), d, hash(token), now)
 		if errors.Is(err, watch.ErrNotFound) {
 			return nil, field("body.link_code", "This code is not known, or was used, or is older than ten minutes. Make a new one on the other device.")

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -67,6 +68,7 @@ func field(location, format string, args ...any) *Problem {
 // huma makes its own errors (of validation, of size) through this hook; ours
 // names the field and does not echo what was sent.
 func init() {
+	huma.DefaultArrayNullable = false // lists are empty, never null
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		p := problem(status, message)
 		for _, err := range errs {
@@ -74,16 +76,28 @@ func init() {
 			switch {
 			case err == nil:
 			case errors.As(err, &d):
-				p.Errors = append(p.Errors, Field{d.ErrorDetail().Location, d.ErrorDetail().Message})
+				p.Errors = append(p.Errors, Field{d.ErrorDetail().Location, plain(d.ErrorDetail().Message)})
 			default:
-				p.Errors = append(p.Errors, Field{"body", err.Error()})
+				p.Errors = append(p.Errors, Field{"body", plain(err.Error())})
 			}
+		}
+		if len(p.Errors) > 0 { // "validation failed" helps nobody
+			p.Detail = p.Errors[0].Location + ": " + p.Errors[0].Message
 		}
 		if status >= 500 {
 			return problem(status, "Something went wrong on this server. It has been noted.")
 		}
 		return p
 	}
+}
+
+// plain keeps the names of our types out of what encoding/json says.
+func plain(message string) string {
+	if rest, ok := strings.CutPrefix(message, "json: cannot unmarshal "); ok {
+		kind, _, _ := strings.Cut(rest, " into ")
+		return "a " + kind + " does not fit here; see /api/openapi.json"
+	}
+	return message
 }
 
 // fault turns an error of the layers below into what the client may see. What

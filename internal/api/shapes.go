@@ -45,7 +45,7 @@ func (n Nullable[T]) MarshalJSON() ([]byte, error) {
 
 // Schema is that of T, or null.
 func (n Nullable[T]) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{r.Schema(reflect.TypeFor[T](), true, ""), {Type: "null"}}}
+	return &huma.Schema{AnyOf: []*huma.Schema{r.Schema(reflect.TypeFor[T](), true, ""), {Type: "null"}}}
 }
 
 func moneyOf(a money.Amount) Nullable[Money] {

@@ -88,6 +88,10 @@ func (b *batch) attempt(ctx, settle context.Context, j outbox.Job) error {
 		b.settle(settle, j, outbox.Withhold(j, reason), nil, nil, nil)
 		return nil
 	}
+	if until, quiet := j.User.QuietUntil(b.Now()); quiet {
+		b.settle(settle, j, outbox.Wait(j.Entry, until), nil, nil, nil)
+		return nil
+	}
 	r, err := b.read(settle)
 	if err != nil {
 		b.fail("history", j.Entry, err)

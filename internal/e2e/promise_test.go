@@ -360,3 +360,26 @@ func TestAShopThatIsDownAtDispatch(t *testing.T) {
 		})
 	}
 }
+
+func TestQuietHoursHoldAnAlertAndCheckItAgain(t *testing.T) {
+	w := newWorld(t)
+	w.shop.price("tea", 1000)
+	d := w.subscribed()
+	d.watch("tea", dropPercent(0))
+	now := time.Now().UTC()
+	clock := func(d time.Duration) string { return now.Add(d).Format("15:04") }
+	d.must("PATCH", "/device", map[string]any{"timezone": "UTC", "quiet_hours": map[string]string{"from": clock(-time.Hour), "to": clock(2 * time.Hour)}}, 200)
+	w.shop.price("tea", 900)
+	w.detect()
+	w.dispatch()
+	equal(t, "states", d.states(), "retry quiet_hours")
+	a := d.alerts()[0]
+	if at, err := time.Parse(time.RFC3339, a["next_attempt_at"].(string)); err != nil || at.Sub(now) < time.Hour || at.Sub(now) > 2*time.Hour+time.Minute || a["retry_count"].(float64) != 0 {
+		t.Errorf("alert %v %v", a, err)
+	}
+	d.must("PATCH", "/device", map[string]any{"quiet_hours": nil}, 200)
+	w.shop.price("tea", 870) // it is read again when they end
+	w.hurry()
+	w.dispatch()
+	equal(t, "pushes", d.prices(), "870 JPY")
+}

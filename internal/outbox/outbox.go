@@ -67,7 +67,10 @@ const (
 )
 
 // Reasons of Retry; "refetch_<shop.Kind>" and "push_<outcome>" are made by Refetch and Push.
-const LeaseExpired Reason = "lease_expired"
+const (
+	LeaseExpired Reason = "lease_expired"
+	QuietHours   Reason = "quiet_hours" // the shopper sleeps; no attempt is counted
+)
 
 // Reasons of Failed.
 const (

@@ -41,6 +41,13 @@ func Withhold(j Job, reason Reason) Ending {
 	return Ending{To: Dropped, Reason: reason, RetryCount: j.Entry.RetryCount}
 }
 
+// Wait is the ending of an entry whose shopper has quiet hours now: it is due,
+// and checked again, when they end.
+func Wait(e Entry, until time.Time) Ending {
+	return Ending{To: Retry, Reason: QuietHours, RetryCount: e.RetryCount,
+		Retry: Schedule{NextAttemptAt: until, LastError: string(QuietHours), Attempts: e.RetryCount}}
+}
+
 // TryLater is the ending after something passing went wrong: a retry, or the
 // end at the cap of attempts.
 func TryLater(e Entry, accepted int, reason Reason, detail string, retryAfter time.Duration, maxRetry int, now time.Time) Ending {
