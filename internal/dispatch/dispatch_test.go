@@ -107,7 +107,7 @@ func queued() *script {
 	return s
 }
 
-func run(t *testing.T, s *script, change func(*dispatch.Options)) (dispatch.Counts, error, string) {
+func run(t *testing.T, s *script, change func(*dispatch.Options)) (dispatch.Counts, string, error) {
 	t.Helper()
 	var log bytes.Buffer
 	o := dispatch.Options{Store: s, Shops: s, Sender: s, Lease: time.Minute, MaxRetry: 8, TTL: time.Hour, Now: func() time.Time { return start }, Logger: slog.New(slog.NewTextHandler(&log, nil))}
@@ -115,13 +115,13 @@ func run(t *testing.T, s *script, change func(*dispatch.Options)) (dispatch.Coun
 		change(&o)
 	}
 	counts, err := dispatch.New(o).Run(context.Background())
-	return counts, err, log.String()
+	return counts, log.String(), err
 }
 
 func TestAClaimThatFailsEndsThePass(t *testing.T) {
 	s := queued()
 	s.jobs, s.claimErr = nil, errors.New("disk full")
-	if _, err, _ := run(t, s, nil); err == nil || !strings.Contains(err.Error(), "disk full") {
+	if _, _, err := run(t, s, nil); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("%v", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestAStorageThatFailsIsSaidAndTheEntryIsLeftAsItIs(t *testing.T) {
 	} {
 		s := queued()
 		change(s)
-		counts, err, log := run(t, s, nil)
+		counts, log, err := run(t, s, nil)
 		if err == nil || counts.Sent != 0 || !strings.Contains(log, "storage failed") {
 			t.Errorf("%s: %+v %v", name, counts, err)
 		}
@@ -155,7 +155,7 @@ func TestALeaseThatIsLostIsCountedAndNoFault(t *testing.T) {
 	} {
 		s := queued()
 		change(s)
-		if counts, err, _ := run(t, s, nil); err != nil || counts.Lost != 1 || counts.Sent != 0 {
+		if counts, _, err := run(t, s, nil); err != nil || counts.Lost != 1 || counts.Sent != 0 {
 			t.Errorf("%s: %+v %v", name, counts, err)
 		}
 	}
@@ -167,13 +167,13 @@ func TestAWatchThatChangesIsDecidedAgain(t *testing.T) {
 	paused := s.jobs[0]
 	paused.Watch.Paused = true
 	s.reload = func(int64) (outbox.Job, error) { return paused, nil }
-	counts, err, _ := run(t, s, nil)
+	counts, _, err := run(t, s, nil)
 	if err != nil || counts.Dropped != 1 || s.settled[0].Reason != outbox.WatchPaused || s.sent != 0 {
 		t.Errorf("%+v %v %+v", counts, err, s.settled)
 	}
 	s = queued()
 	s.begin = []error{outbox.ErrChanged, outbox.ErrChanged, outbox.ErrChanged, outbox.ErrChanged}
-	if counts, err, _ := run(t, s, nil); err != nil || counts.Released != 1 || len(s.released) != 1 || s.sent != 0 {
+	if counts, _, err := run(t, s, nil); err != nil || counts.Released != 1 || len(s.released) != 1 || s.sent != 0 {
 		t.Errorf("one that changes all the time: %+v %v", counts, err)
 	}
 }
@@ -196,13 +196,13 @@ func TestAPanicHarmsNoOther(t *testing.T) {
 		}
 		return good()
 	}
-	counts, _, log := run(t, s, nil)
+	counts, log, _ := run(t, s, nil)
 	if counts.Sent != 1 || !strings.Contains(log, "a hostile page") {
 		t.Errorf("%+v %s", counts, log)
 	}
 	s = queued()
 	s.send = func(context.Context, outbox.Subscription, outbox.Message) outbox.Delivery { panic("a hostile answer") }
-	if counts, err, _ := run(t, s, nil); err != nil || counts.Retry != 1 || s.settled[0].Reason != outbox.Push(outbox.Network) {
+	if counts, _, err := run(t, s, nil); err != nil || counts.Retry != 1 || s.settled[0].Reason != outbox.Push(outbox.Network) {
 		t.Errorf("a panic while sending may have sent: %+v %v", counts, err)
 	}
 }
@@ -210,7 +210,7 @@ func TestAPanicHarmsNoOther(t *testing.T) {
 func TestTheOperatorIsToldOfARefusedKey(t *testing.T) {
 	s := queued()
 	s.quote = func() (shop.Quote, error) { return shop.Quote{}, &shop.Error{Kind: shop.KindAuth, Message: "key"} }
-	counts, _, log := run(t, s, nil)
+	counts, log, _ := run(t, s, nil)
 	if counts.Retry != 1 || s.settled[0].Reason != "refetch_auth" || !strings.Contains(log, "level=ERROR") {
 		t.Errorf("%+v %s", counts, log)
 	}
@@ -244,7 +244,7 @@ func TestAQuoteIsNeverUsedWhenOlderThanAMinute(t *testing.T) {
 		mu.Unlock()
 		return job, nil
 	}
-	if counts, err, _ := run(t, s, func(o *dispatch.Options) { o.Now = clock }); err != nil || counts.Sent != 1 || reads != 2 {
+	if counts, _, err := run(t, s, func(o *dispatch.Options) { o.Now = clock }); err != nil || counts.Sent != 1 || reads != 2 {
 		t.Errorf("%+v %v, read %d times", counts, err, reads)
 	}
 	checked := s.settled[0].Checked
