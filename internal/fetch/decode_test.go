@@ -1,0 +1,87 @@
+package fetch
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/unicode"
+)
+
+func in(t *testing.T, e encoding.Encoding, s string) []byte {
+	t.Helper()
+	b, err := e.NewEncoder().Bytes([]byte(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+const (
+	japan = "<title>食器用洗剤 詰替</title><p>税込 1,980円、送料無料。在庫があります。お届けは三日ほどかかります。</p>"
+	latin = "<title>Kaffee für zwei</title><p>Größe: groß. Prix réduit à 19,90 €, livré chez vous à Orléans. Über 20 € ist der Versand frei.</p>"
+)
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	utf16 := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
+	meta := func(charset, page string) string { return `<meta charset="` + charset + `">` + page }
+	for _, tc := range []struct {
+		what   string
+		body   []byte
+		header string
+		want   string // "" where the page itself is wanted as in text
+		name   string
+	}{
+		{"UTF-8, undeclared", []byte(japan), "text/html", japan, "utf-8"},
+		{"UTF-8 by its mark, whatever the header says", []byte("\xef\xbb\xbf" + japan), "text/html; charset=shift_jis", japan, "utf-8"},
+		{"UTF-16 by its mark", in(t, utf16, japan), "text/html", japan, "utf-16le"},
+		{"Shift_JIS by header", in(t, japanese.ShiftJIS, japan), "text/html; charset=Shift_JIS", japan, "shift_jis"},
+		{"Shift_JIS under another name", in(t, japanese.ShiftJIS, japan), `text/html; charset="x-sjis"`, japan, "shift_jis"},
+		{"EUC-JP by meta", in(t, japanese.EUCJP, meta("EUC-JP", japan)), "text/html", meta("EUC-JP", japan), "euc-jp"},
+		{"EUC-JP by header over a wrong meta", in(t, japanese.EUCJP, meta("shift_jis", japan)), "text/html; charset=euc-jp", meta("shift_jis", japan), "euc-jp"},
+		{"ISO-2022-JP by meta", in(t, japanese.ISO2022JP, meta("iso-2022-jp", japan)), "", meta("iso-2022-jp", japan), "iso-2022-jp"},
+		{"windows-1252 called Latin-1", in(t, charmap.Windows1252, latin), "text/html; charset=ISO-8859-1", latin, "windows-1252"},
+		{"UTF-8 that says so under a header that does not", []byte(meta("utf-8", latin)), "text/html; charset=ISO-8859-1", meta("utf-8", latin), "utf-8"},
+		{"a header of no charset we know", []byte(japan), "text/html; charset=klingon", japan, "utf-8"},
+		{"a header that does not parse", []byte(meta("utf-8", japan)), "text/html; charset=utf-8; charset=utf-8", meta("utf-8", japan), "utf-8"},
+		{"Shift_JIS that says UTF-8", in(t, japanese.ShiftJIS, meta("utf-8", japan)), "text/html; charset=utf-8", meta("utf-8", japan), "shift_jis"},
+		{"Shift_JIS, undeclared", in(t, japanese.ShiftJIS, japan), "text/html", japan, "shift_jis"},
+		{"EUC-JP, undeclared", in(t, japanese.EUCJP, japan), "text/html", japan, "euc-jp"},
+		{"windows-1252, undeclared", in(t, charmap.Windows1252, latin), "text/html", latin, "windows-1252"},
+		{"nothing", nil, "", "", "utf-8"},
+	} {
+		text, name := Decode(tc.body, tc.header)
+		if text != tc.want || name != tc.name {
+			t.Errorf("%s: %s %q", tc.what, name, text[:min(len(text), 80)])
+		}
+	}
+}
+
+func TestOneBrokenCharacterInALongPageIsNoOtherEncoding(t *testing.T) {
+	t.Parallel()
+	page := strings.Repeat(japan, 20) + "\xe3\x81"
+	text, name := Decode([]byte(page), "text/html; charset=utf-8")
+	if name != "utf-8" || !strings.HasPrefix(text, japan) {
+		t.Errorf("%s %.60q", name, text)
+	}
+}
+
+func TestDecodeReadsAnyBytes(t *testing.T) {
+	t.Parallel()
+	for _, b := range [][]byte{{0xff}, {0xfe, 0xff}, {0xff, 0xfe, 0x00}, {0x1b, '$'}, {0x80, 0x81, 0xff}, {0, 0, 0}} {
+		if text, _ := Decode(b, "text/html; charset=utf-16"); !strings.Contains(text, "") || strings.ToValidUTF8(text, "") != text {
+			t.Errorf("% x: %q", b, text)
+		}
+	}
+}
+
+func TestMetaInACommentIsNoDeclaration(t *testing.T) {
+	t.Parallel()
+	page := `<!-- <meta charset="shift_jis"> --><meta charset="utf-8">` + japan
+	if text, name := Decode([]byte(page), "text/html"); text != page {
+		t.Errorf("%s %.40q", name, text)
+	}
+}
