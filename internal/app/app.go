@@ -25,6 +25,10 @@ import (
 	"github.com/sokone/sokone/internal/push"
 	"github.com/sokone/sokone/internal/shop"
 	"github.com/sokone/sokone/internal/shop/page"
+	"github.com/sokone/sokone/internal/shop/rakuten"
+	"github.com/sokone/sokone/internal/shop/shopify"
+	"github.com/sokone/sokone/internal/shop/woocommerce"
+	"github.com/sokone/sokone/internal/shop/yahoo"
 	"github.com/sokone/sokone/internal/store"
 	"github.com/sokone/sokone/internal/watch"
 	"github.com/sokone/sokone/web"
@@ -126,7 +130,14 @@ func shops(c config.Config, v config.Values, o Options, observe func(string, tim
 	client := fetch.New(fetch.Options{
 		Guard: fetch.NewGuard(v.AllowNetworks), UserAgent: userAgent(v), HostInterval: c.HostInterval, Now: o.Now, Observe: observe,
 	})
-	return shop.NewRegistry(append(o.Adapters, page.New(client, o.Now))...)
+	pages := page.New(client, o.Now)
+	return shop.NewRegistry(append(o.Adapters,
+		rakuten.New(client, rakuten.Options{ApplicationID: c.RakutenApplicationID, AccessKey: c.RakutenAccessKey, SiteURL: c.RakutenSiteURL, Endpoint: c.RakutenEndpoint, Now: o.Now}),
+		yahoo.New(client, yahoo.Options{AppID: c.YahooAppID, Endpoint: c.YahooEndpoint, Now: o.Now}),
+		shopify.New(client, pages, o.Now),
+		woocommerce.New(client, pages, o.Now),
+		pages, // reads any page, so it is asked last
+	)...)
 }
 
 // Keys are the VAPID keys that the operator gave, or those of the data directory.

@@ -41,6 +41,13 @@ type Config struct {
 	TrustedProxies []string `env:"SOKONE_TRUSTED_PROXIES" help:"Networks (CIDR, separated by commas) of reverse proxies whose X-Forwarded-For is believed."`
 	AdminToken     string   `env:"SOKONE_ADMIN_TOKEN" help:"Opens /metrics to 'Authorization: Bearer <token>'."`
 
+	RakutenApplicationID string `env:"SOKONE_RAKUTEN_APPLICATION_ID" name:"rakuten-application-id" help:"Rakuten application id. With the access key, Rakuten Ichiba is read by its API."`
+	RakutenAccessKey     string `env:"SOKONE_RAKUTEN_ACCESS_KEY" name:"rakuten-access-key" help:"Rakuten access key."`
+	RakutenSiteURL       string `env:"SOKONE_RAKUTEN_SITE_URL" name:"rakuten-site-url" help:"The website that the Rakuten key is registered for, if it is."`
+	RakutenEndpoint      string `env:"SOKONE_RAKUTEN_ENDPOINT" name:"rakuten-endpoint" help:"Another address of Rakuten's item search."`
+	YahooAppID           string `env:"SOKONE_YAHOO_APP_ID" name:"yahoo-app-id" help:"Yahoo! Japan application id. With it, Yahoo! Shopping is read by its API."`
+	YahooEndpoint        string `env:"SOKONE_YAHOO_ENDPOINT" name:"yahoo-endpoint" help:"Another address of Yahoo's item search."`
+
 	LogFormat string `env:"SOKONE_LOG_FORMAT" default:"text" help:"text or json."`
 	LogLevel  string `env:"SOKONE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 }
@@ -108,6 +115,9 @@ func (c *Config) Parse() (Values, error) {
 	}
 	if v.TrustedProxies, err = networks(c.TrustedProxies); err != nil {
 		return v, fault("SOKONE_TRUSTED_PROXIES", strings.Join(c.TrustedProxies, ","), err)
+	}
+	if (c.RakutenApplicationID == "") != (c.RakutenAccessKey == "") {
+		return v, fmt.Errorf("SOKONE_RAKUTEN_APPLICATION_ID and SOKONE_RAKUTEN_ACCESS_KEY go together: set both or neither")
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		return v, fault("SOKONE_LOG_FORMAT", c.LogFormat, fmt.Errorf("use text or json"))

@@ -229,6 +229,10 @@ func limited(wait time.Duration) *shop.Error {
 }
 
 func refused(err error) *shop.Error {
+	var quoted *url.Error
+	if errors.As(err, &quoted) {
+		err = quoted.Err
+	}
 	message := err.Error()
 	if i := strings.Index(message, ErrForbidden.Error()); i >= 0 {
 		message = message[i:]
@@ -237,6 +241,11 @@ func refused(err error) *shop.Error {
 }
 
 func unreachable(err error) *shop.Error {
+	// Errors of net/http quote the address, and an address can hold a key.
+	var quoted *url.Error
+	if errors.As(err, &quoted) {
+		err = quoted.Err
+	}
 	message := "The shop could not be reached."
 	var dns *net.DNSError
 	switch {

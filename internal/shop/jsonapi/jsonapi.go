@@ -1,0 +1,58 @@
+// Package jsonapi is what the adapters of shops' JSON interfaces share: asking
+// politely, within limits, and telling an answer from a wall.
+package jsonapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/sokone/sokone/internal/fetch"
+	"github.com/sokone/sokone/internal/shop"
+)
+
+// Getter asks for pages.
+type Getter interface {
+	Get(ctx context.Context, r fetch.Request) (*fetch.Page, error)
+}
+
+// maxAnswer is more than any answer about one product takes.
+const maxAnswer = 2 << 20
+
+// Get asks for JSON and decodes a good answer into v, with numbers as
+// json.Number where v leaves room. The page is returned with any status that
+// fetch lets pass; v is filled only with 200.
+func Get(ctx context.Context, g Getter, address string, header http.Header, v any) (*fetch.Page, error) {
+	p, err := g.Get(ctx, fetch.Request{URL: address, Accept: "application/json", Header: header})
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Body) > maxAnswer {
+		return p, &shop.Error{Kind: shop.KindParse, Message: "The shop's answer is too large."}
+	}
+	if p.Status != http.StatusOK {
+		return p, nil
+	}
+	if strings.Contains(p.ContentType, "html") { // maintenance, or a wall, with status 200
+		return p, &shop.Error{Kind: shop.KindBlocked, Message: "The shop answered with a page instead of data."}
+	}
+	d := json.NewDecoder(bytes.NewReader(p.Body))
+	d.UseNumber()
+	if err := d.Decode(v); err != nil {
+		return p, &shop.Error{Kind: shop.KindParse, Message: "The shop's answer cannot be read.", Cause: err}
+	}
+	return p, nil
+}
+
+// Refused is the error for a status that says no.
+func Refused(status int) *shop.Error {
+	switch {
+	case status == http.StatusNotFound || status == http.StatusGone:
+		return &shop.Error{Kind: shop.KindEmpty, Message: "The shop says that this product does not exist."}
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return &shop.Error{Kind: shop.KindBlocked, Message: "The shop does not let programs read this product."}
+	}
+	return &shop.Error{Kind: shop.KindServer, Message: "The shop gave an answer that is no product."}
+}

@@ -1,0 +1,244 @@
+// Package shopify reads products of Shopify shops by the storefront's Ajax
+// interface (https://shopify.dev/docs/api/ajax/reference/product): no key, and
+// any shop. A shop is known to be Shopify's by its answer, not by its looks.
+package shopify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/sokone/sokone/internal/money"
+	"github.com/sokone/sokone/internal/shop"
+	"github.com/sokone/sokone/internal/shop/jsonapi"
+)
+
+// Reader reads the page of a shop that turns out not to be Shopify's.
+type Reader interface {
+	Match(u *url.URL) (shop.Ref, bool)
+	Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error)
+}
+
+// Adapter reads Shopify.
+type Adapter struct {
+	get   jsonapi.Getter
+	pages Reader
+	now   func() time.Time
+}
+
+// New makes the adapter.
+func New(get jsonapi.Getter, pages Reader, now func() time.Time) *Adapter {
+	return &Adapter{get, pages, now}
+}
+
+// Name is the adapter's word.
+func (a *Adapter) Name() string { return "shopify" }
+
+// productPath is /products/<handle>, with a locale or a collection before it.
+var productPath = regexp.MustCompile(`^(/[a-z]{2}(?:-[a-zA-Z]{2})?)?(?:/collections/[^/]+)?/products/([^/]+?)(?:\.js|\.json)?/?$`)
+
+// Match takes every address of that form. Whether it is Shopify's shows at the
+// first quote, which then names the item: until then the item is the address.
+func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
+	m := productPath.FindStringSubmatch(u.EscapedPath())
+	if m == nil {
+		return shop.Ref{}, false
+	}
+	c := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
+	address := c.String() + m[1] + "/products/" + m[2]
+	if v := u.Query().Get("variant"); v != "" {
+		address += "?variant=" + url.QueryEscape(v)
+	}
+	return shop.Ref{Adapter: a.Name(), ItemCode: address, URL: address}, true
+}
+
+type product struct {
+	Title         string    `json:"title"`
+	Handle        string    `json:"handle"`
+	FeaturedImage string    `json:"featured_image"`
+	Variants      []variant `json:"variants"`
+}
+
+type variant struct {
+	ID                  json.Number `json:"id"`
+	Title               string      `json:"title"`
+	PublicTitle         *string     `json:"public_title"`
+	Price               json.Number `json:"price"` // amount × 100 in .js, whatever the currency
+	Available           bool        `json:"available"`
+	RequiresSellingPlan bool        `json:"requires_selling_plan"`
+}
+
+// described is the product's .json: prices as decimal text, and their currency.
+type described struct {
+	Product struct {
+		Variants []struct {
+			ID       json.Number `json:"id"`
+			Price    string      `json:"price"`
+			Currency string      `json:"price_currency"`
+		} `json:"variants"`
+	} `json:"product"`
+}
+
+// item is what an item code names: "<host>/<variant id>/<currency>". It holds no
+// handle, because shops rename those.
+type item struct{ host, variant, currency string }
+
+func (i item) String() string { return i.host + "/" + i.variant + "/" + i.currency }
+
+func parseItem(code string) (item, bool) {
+	parts := strings.Split(code, "/")
+	if len(parts) != 3 || !money.ValidCurrency(parts[2]) {
+		return item{}, false
+	}
+	return item{parts[0], parts[1], parts[2]}, true
+}
+
+// Quote reads the product. A first quote, whose item is still an address, falls
+// back to the page where the shop is not Shopify's.
+func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
+	u, err := url.Parse(ref.URL)
+	if err != nil {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a product.", Cause: err}
+	}
+	known, established := parseItem(ref.ItemCode)
+	p, final, err := a.product(ctx, u)
+	if err != nil || len(p.Variants) == 0 {
+		if established {
+			if err == nil {
+				err = &shop.Error{Kind: shop.KindParse, Message: "The shop's answer names no variants."}
+			}
+			return shop.Quote{}, err
+		}
+		return a.page(ctx, u)
+	}
+	want := known.variant
+	if !established {
+		want = u.Query().Get("variant")
+	}
+	v, failed := choose(p, want)
+	if failed != nil {
+		return shop.Quote{}, failed
+	}
+	if !established {
+		if known, err = a.establish(ctx, final, v); err != nil {
+			return shop.Quote{}, err
+		}
+	}
+	return a.quote(known, p, v, final)
+}
+
+func (a *Adapter) page(ctx context.Context, u *url.URL) (shop.Quote, error) {
+	ref, ok := a.pages.Match(u)
+	if !ok {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a product."}
+	}
+	return a.pages.Quote(ctx, ref)
+}
+
+// product asks for the .js; final is the address after redirects, which rename handles.
+func (a *Adapter) product(ctx context.Context, u *url.URL) (product, *url.URL, error) {
+	ask := *u
+	ask.RawQuery, ask.Path, ask.RawPath = "", strings.TrimSuffix(u.Path, "/")+".js", ""
+	var p product
+	page, err := jsonapi.Get(ctx, a.get, ask.String(), nil, &p)
+	if err != nil {
+		return p, nil, err
+	}
+	if strings.HasSuffix(page.URL.Path, "/password") {
+		return p, nil, &shop.Error{Kind: shop.KindBlocked, Message: "This shop is closed to visitors."}
+	}
+	if page.Status != 200 {
+		return p, nil, jsonapi.Refused(page.Status)
+	}
+	final := *page.URL
+	final.Path, final.RawQuery = strings.TrimSuffix(final.Path, ".js"), ""
+	return p, &final, nil
+}
+
+// choose never takes another variant than the one meant.
+func choose(p product, want string) (variant, *shop.Error) {
+	if want == "" {
+		if len(p.Variants) == 1 {
+			return p.Variants[0], nil
+		}
+		for _, v := range p.Variants[1:] {
+			if v.Price != p.Variants[0].Price {
+				return variant{}, &shop.Error{Kind: shop.KindParse, Message: "This product comes in several variants. Choose one on the shop's page and copy the address again."}
+			}
+		}
+		return p.Variants[0], nil
+	}
+	for _, v := range p.Variants {
+		if v.ID.String() == want {
+			if v.RequiresSellingPlan {
+				return v, &shop.Error{Kind: shop.KindParse, Message: "This product is sold by subscription only."}
+			}
+			return v, nil
+		}
+	}
+	return variant{}, &shop.Error{Kind: shop.KindEmpty, Message: "The shop no longer sells this variant."}
+}
+
+// establish learns the currency, once, and checks that the two forms of the
+// price agree: the .js has changed its unit before.
+func (a *Adapter) establish(ctx context.Context, at *url.URL, v variant) (item, error) {
+	ask := *at
+	ask.Path += ".json"
+	var d described
+	page, err := jsonapi.Get(ctx, a.get, ask.String(), nil, &d)
+	if err != nil {
+		return item{}, err
+	}
+	if page.Status != 200 {
+		return item{}, jsonapi.Refused(page.Status)
+	}
+	for _, o := range d.Product.Variants {
+		if o.ID != v.ID {
+			continue
+		}
+		inCents, err1 := hundredth(v.Price, o.Currency)
+		plain, err2 := money.Parse(o.Price, o.Currency)
+		if err1 != nil || err2 != nil || !inCents.Equal(plain) {
+			return item{}, &shop.Error{Kind: shop.KindParse, Message: "The shop states this price in two ways that do not agree.", Cause: fmt.Errorf(".js %s, .json %.20q %.5q", v.Price, o.Price, o.Currency)}
+		}
+		return item{strings.ToLower(at.Host), v.ID.String(), o.Currency}, nil
+	}
+	return item{}, &shop.Error{Kind: shop.KindParse, Message: "The shop does not say in which currency its prices are."}
+}
+
+// hundredth is the price of the .js: hundredths, also of the yen.
+func hundredth(n json.Number, currency string) (money.Amount, error) {
+	a, err := money.Parse(n.String(), currency)
+	if err != nil {
+		return a, err
+	}
+	return a.Div("100")
+}
+
+func (a *Adapter) quote(i item, p product, v variant, at *url.URL) (shop.Quote, error) {
+	price, err := hundredth(v.Price, i.currency)
+	if err != nil || !price.Positive() {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "The shop states no price.", Cause: err}
+	}
+	address := *at
+	address.RawQuery = url.Values{"variant": {v.ID.String()}}.Encode()
+	q := shop.Quote{
+		Ref:  shop.Ref{Adapter: a.Name(), ItemCode: i.String(), URL: address.String()},
+		Name: p.Title, Price: price, Availability: shop.OutOfStock, FoundBy: "shopify", ObservedAt: a.now().UTC(),
+		Candidates: []shop.Candidate{{FoundBy: "shopify", Price: price, Text: "variant " + v.ID.String() + " " + v.Title, Won: true, Why: "the variant of the address"}},
+	}
+	if v.PublicTitle != nil && *v.PublicTitle != "" {
+		q.Name += " " + *v.PublicTitle
+	}
+	if v.Available {
+		q.Availability = shop.InStock
+	}
+	if image, err := at.Parse(p.FeaturedImage); err == nil && p.FeaturedImage != "" {
+		q.ImageURL = image.String()
+	}
+	return q, nil
+}

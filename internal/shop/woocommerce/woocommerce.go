@@ -1,0 +1,166 @@
+// Package woocommerce reads products by WooCommerce's Store API
+// (https://developer.woocommerce.com/docs/apis/store-api/): no key, and any shop.
+package woocommerce
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/sokone/sokone/internal/money"
+	"github.com/sokone/sokone/internal/shop"
+	"github.com/sokone/sokone/internal/shop/jsonapi"
+)
+
+// Reader reads the page of a shop that has no Store API.
+type Reader interface {
+	Match(u *url.URL) (shop.Ref, bool)
+	Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error)
+}
+
+// Adapter reads WooCommerce.
+type Adapter struct {
+	get   jsonapi.Getter
+	pages Reader
+	now   func() time.Time
+}
+
+// New makes the adapter.
+func New(get jsonapi.Getter, pages Reader, now func() time.Time) *Adapter {
+	return &Adapter{get, pages, now}
+}
+
+// Name is the adapter's word.
+func (a *Adapter) Name() string { return "woocommerce" }
+
+// productPath is WooCommerce's own form of a product's address. The shop may lie
+// in a folder.
+var productPath = regexp.MustCompile(`^(.*)/product/([^/]+)/?$`)
+
+// Match takes every address of that form. Whether the shop has a Store API shows
+// at the first quote.
+func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
+	if productPath.FindStringSubmatch(u.EscapedPath()) == nil || len(u.Query()["variation_id"]) > 1 {
+		return shop.Ref{}, false
+	}
+	for name := range u.Query() {
+		if strings.HasPrefix(name, "attribute_") {
+			return shop.Ref{}, false // a variation chosen by attributes: the page knows which
+		}
+	}
+	address := (&url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: strings.TrimSuffix(u.Path, "/") + "/"}).String()
+	return shop.Ref{Adapter: a.Name(), ItemCode: address, URL: address}, true
+}
+
+type product struct {
+	ID        json.Number `json:"id"`
+	Name      string      `json:"name"`
+	Slug      string      `json:"slug"`
+	Permalink string      `json:"permalink"`
+	Type      string      `json:"type"`
+	Prices    struct {
+		Currency  string      `json:"currency_code"`
+		MinorUnit json.Number `json:"currency_minor_unit"` // the shop's decimals setting, not ISO's
+		Price     string      `json:"price"`               // integer, in that unit
+		Range     *struct{}   `json:"price_range"`
+	} `json:"prices"`
+	Images []struct {
+		Src string `json:"src"`
+	} `json:"images"`
+	Purchasable bool `json:"is_purchasable"`
+	InStock     bool `json:"is_in_stock"`
+	Backorder   bool `json:"is_on_backorder"`
+	Protected   bool `json:"is_password_protected"`
+}
+
+// Quote reads the product: by its number where that is known, else by its slug,
+// falling back to the page where there is no Store API.
+func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
+	u, err := url.Parse(ref.URL)
+	m := []string(nil)
+	if err == nil {
+		m = productPath.FindStringSubmatch(u.EscapedPath())
+	}
+	if m == nil {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a product.", Cause: err}
+	}
+	root := u.Scheme + "://" + u.Host + m[1]
+	if id, established := strings.CutPrefix(ref.ItemCode, strings.ToLower(u.Host)+m[1]+"#"); established {
+		var p product
+		page, err := jsonapi.Get(ctx, a.get, root+"/wp-json/wc/store/v1/products/"+url.PathEscape(id), nil, &p)
+		if err != nil {
+			return shop.Quote{}, err
+		}
+		if page.Status != 200 {
+			return shop.Quote{}, jsonapi.Refused(page.Status)
+		}
+		if p.ID.String() != id {
+			return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "The shop answered with another product."}
+		}
+		return a.quote(ref, p)
+	}
+	var found []product
+	page, err := jsonapi.Get(ctx, a.get, root+"/wp-json/wc/store/v1/products?slug="+m[2], nil, &found)
+	if err != nil || page.Status != 200 || len(found) != 1 || found[0].ID == "" {
+		ref, ok := a.pages.Match(u)
+		if !ok {
+			return shop.Quote{}, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a product."}
+		}
+		return a.pages.Quote(ctx, ref)
+	}
+	ref.ItemCode = strings.ToLower(u.Host) + m[1] + "#" + found[0].ID.String()
+	return a.quote(ref, found[0])
+}
+
+func (a *Adapter) quote(ref shop.Ref, p product) (shop.Quote, error) {
+	switch {
+	case p.Protected:
+		return shop.Quote{}, &shop.Error{Kind: shop.KindBlocked, Message: "The shop shows this product only with a password."}
+	case p.Prices.Range != nil || p.Type == "variable" || p.Type == "grouped":
+		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This product comes in several variants. Choose one on the shop's page and copy the address again."}
+	case p.Type == "external":
+		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This product is sold at another shop. Watch it there."}
+	}
+	price, err := scaled(p.Prices.Price, p.Prices.MinorUnit, p.Prices.Currency)
+	if err != nil || !price.Positive() {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "The shop states no price that can be read.", Cause: err}
+	}
+	q := shop.Quote{
+		Ref: ref, Name: p.Name, Price: price, Availability: shop.OutOfStock, FoundBy: "woocommerce", ObservedAt: a.now().UTC(),
+		Candidates: []shop.Candidate{{FoundBy: "woocommerce", Price: price, Text: "prices.price " + p.Prices.Price, Won: true, Why: "the price of the product"}},
+	}
+	switch {
+	case p.InStock && p.Backorder:
+		q.Availability = shop.Preorder
+	case p.InStock && p.Purchasable:
+		q.Availability = shop.InStock
+	}
+	if len(p.Images) > 0 {
+		q.ImageURL = p.Images[0].Src
+	}
+	return q, nil
+}
+
+// scaled is an integer in the shop's own unit: ¥500 is "50000" in a shop that
+// shows yen with two decimals. What does not fit the currency is refused.
+func scaled(n string, unit json.Number, currency string) (money.Amount, error) {
+	digits, err := unit.Int64()
+	if err != nil || digits < 0 || digits > 8 {
+		return money.Amount{}, money.ErrAmount
+	}
+	whole, err := money.Parse(n, currency)
+	if err != nil {
+		return whole, err
+	}
+	a, err := whole.Div("1" + strings.Repeat("0", int(digits)))
+	if err != nil {
+		return a, err
+	}
+	if !a.Round().Equal(a) {
+		return money.Amount{}, money.ErrAmount
+	}
+	return a.Round(), nil
+}
