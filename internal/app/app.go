@@ -86,7 +86,9 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 		return nil, err
 	}
 	a.Metrics = metrics.New(a.Store, o.Now, a.Logger)
-	a.Shops = shops(c, values, o, a.Metrics.Fetch)
+	client := newClient(c, values, o.Now, a.Metrics.Fetch)
+	a.Metrics.Circuits(client.Open)
+	a.Shops = shops(c, o, client)
 	if values.Contact == "" {
 		a.Logger.Warn("app: SOKONE_CONTACT is not set: push services may refuse this server, and shops cannot ask who it is. Set it to mailto: or https: of yours.")
 	}
@@ -123,13 +125,16 @@ func Shops(c config.Config, o Options) (*shop.Registry, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return shops(c, values, o, nil), nil
+	return shops(c, o, newClient(c, values, o.Now, nil)), nil
 }
 
-func shops(c config.Config, v config.Values, o Options, observe func(string, time.Duration)) *shop.Registry {
-	client := fetch.New(fetch.Options{
-		Guard: fetch.NewGuard(v.AllowNetworks), UserAgent: userAgent(v), HostInterval: c.HostInterval, Now: o.Now, Observe: observe,
+func newClient(c config.Config, v config.Values, now func() time.Time, observe func(string, time.Duration)) *fetch.Client {
+	return fetch.New(fetch.Options{
+		Guard: fetch.NewGuard(v.AllowNetworks), UserAgent: userAgent(v), HostInterval: c.HostInterval, IgnoreRobots: c.Robots == "ignore", Now: now, Observe: observe,
 	})
+}
+
+func shops(c config.Config, o Options, client *fetch.Client) *shop.Registry {
 	pages := page.New(client, o.Now)
 	return shop.NewRegistry(append(o.Adapters,
 		rakuten.New(client, rakuten.Options{ApplicationID: c.RakutenApplicationID, AccessKey: c.RakutenAccessKey, SiteURL: c.RakutenSiteURL, Endpoint: c.RakutenEndpoint, Now: o.Now}),

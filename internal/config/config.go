@@ -30,6 +30,7 @@ type Config struct {
 	DispatchCron string        `env:"SOKONE_DISPATCH_CRON" default:"* * * * *" help:"When the outbox is sent; off for never."`
 	PollInterval time.Duration `env:"SOKONE_POLL_INTERVAL" default:"30m" help:"How often one listing is polled, give or take a tenth; 0s makes every listing due at every pass."`
 	HostInterval time.Duration `env:"SOKONE_HOST_INTERVAL" default:"2s" help:"Least time between two requests to one shop."`
+	Robots       string        `env:"SOKONE_ROBOTS" default:"respect" help:"respect or ignore what shops ask of programs in robots.txt."`
 	MaxRetry     int           `env:"SOKONE_OUTBOX_MAX_RETRY,OUTBOX_MAX_RETRY" name:"outbox-max-retry" default:"8" help:"Attempts before an alert fails."`
 	Lease        time.Duration `env:"SOKONE_LEASE" default:"2m" help:"How long a claimed alert belongs to one dispatcher."`
 	PushTTL      time.Duration `env:"SOKONE_PUSH_TTL" name:"push-ttl" default:"1h" help:"How long a push service may hold an alert; an hour at most."`
@@ -118,6 +119,9 @@ func (c *Config) Parse() (Values, error) {
 	}
 	if (c.RakutenApplicationID == "") != (c.RakutenAccessKey == "") {
 		return v, fmt.Errorf("SOKONE_RAKUTEN_APPLICATION_ID and SOKONE_RAKUTEN_ACCESS_KEY go together: set both or neither")
+	}
+	if c.Robots != "respect" && c.Robots != "ignore" {
+		return v, fault("SOKONE_ROBOTS", c.Robots, fmt.Errorf("use respect or ignore"))
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		return v, fault("SOKONE_LOG_FORMAT", c.LogFormat, fmt.Errorf("use text or json"))

@@ -16,7 +16,7 @@ func TestWrongConfigurationRefusesToStartAndNamesTheVariable(t *testing.T) {
 		"SOKONE_LISTEN=nonsense", "SOKONE_PUBLIC_URL=sokone.example", "SOKONE_PUBLIC_URL=https://a.example/path", "SOKONE_CONTACT=me", "SOKONE_CONTACT=mailto:op@localhost",
 		"SOKONE_DETECT_CRON=often", "SOKONE_DISPATCH_CRON=61 * * * *", "SOKONE_POLL_INTERVAL=soon", "SOKONE_POLL_INTERVAL=-1s", "SOKONE_HOST_INTERVAL=2", "SOKONE_LEASE=0s",
 		"SOKONE_OUTBOX_MAX_RETRY=0", "SOKONE_OUTBOX_MAX_RETRY=many", "SOKONE_PUSH_TTL=2h", "SOKONE_RATE_LIMIT=fast", "SOKONE_RATE_LIMIT=0/m", "SOKONE_MAX_WATCHES=0",
-		"SOKONE_ALLOW_NETWORKS=10.0.0.0/99", "SOKONE_TRUSTED_PROXIES=proxy", "SOKONE_LOG_FORMAT=xml", "SOKONE_LOG_LEVEL=loud", "SOKONE_VAPID_PUBLIC_KEY=abc",
+		"SOKONE_ALLOW_NETWORKS=10.0.0.0/99", "SOKONE_TRUSTED_PROXIES=proxy", "SOKONE_ROBOTS=maybe", "SOKONE_RAKUTEN_ACCESS_KEY=alone", "SOKONE_LOG_FORMAT=xml", "SOKONE_LOG_LEVEL=loud", "SOKONE_VAPID_PUBLIC_KEY=abc",
 	} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
@@ -177,7 +177,7 @@ func TestHealthAndMetrics(t *testing.T) {
 		t.Errorf("/metrics with a wrong token: %d", status)
 	}
 	status, body := get("/metrics", "operator")
-	for _, want := range []string{`sokone_outbox_entries{status="sent"} 1`, `sokone_outbox_open 0`, `sokone_outbox_oldest_due_seconds 0`, `sokone_things{thing="watches"} 1`} {
+	for _, want := range []string{`sokone_outbox_entries{status="sent"} 1`, `sokone_outbox_open 0`, `sokone_outbox_oldest_due_seconds 0`, `sokone_things{thing="watches"} 1`, `sokone_open_circuits 0`} {
 		if status != 200 || !strings.Contains(body, want) {
 			t.Errorf("/metrics lacks %q", want)
 		}

@@ -25,6 +25,7 @@ type Options struct {
 	HostInterval time.Duration // between the starts of two requests to one host
 	MaxBytes     int64         // of a page, decompressed; default 10 MB
 	Timeout      time.Duration // of a request with its redirects; default 30 s
+	IgnoreRobots bool          // do not ask for robots.txt
 	Now          func() time.Time
 	Observe      func(outcome string, d time.Duration) // for metrics; may be nil
 }
@@ -37,6 +38,7 @@ type Client struct {
 	Options
 	http   *http.Client
 	polite *polite
+	robots *robots
 }
 
 // Page is an answer. A status such as 404 is an answer too: whether it means
@@ -64,6 +66,7 @@ type Request struct {
 	Header         http.Header
 	ETag           string // of what is known, for a conditional request
 	LastModified   string
+	Contract       bool // an interface that the operator has a key for: robots.txt does not speak of it
 }
 
 // New makes a client.
@@ -77,7 +80,7 @@ func New(o Options) *Client {
 	if o.Timeout == 0 {
 		o.Timeout = 30 * time.Second
 	}
-	c := &Client{Options: o, polite: newPolite(o.HostInterval, o.Now)}
+	c := &Client{Options: o, polite: newPolite(o.HostInterval, o.Now), robots: newRobots(o.Now)}
 	transport := o.Guard.Transport(2)
 	transport.DisableCompression = true // ours is bounded before and after
 	c.http = &http.Client{
@@ -121,17 +124,26 @@ func (c *Client) get(ctx context.Context, r Request) (*Page, error) {
 		return nil, refused(err)
 	}
 	host := strings.ToLower(u.Host)
-	if wait := c.polite.held(host); wait > 0 {
-		return nil, limited(wait)
+	if err := c.polite.closed(host); err != nil {
+		return nil, err
 	}
-	if err := c.polite.enter(ctx, host); err != nil {
+	var pause time.Duration
+	if !c.IgnoreRobots && !r.Contract {
+		allowed, delay := c.robots.allows(ctx, c, u)
+		if !allowed {
+			return nil, &shop.Error{Kind: shop.KindBlocked, Message: "The shop asks programs not to read this page (robots.txt)."}
+		}
+		pause = delay
+	}
+	if err := c.polite.enter(ctx, host, pause); err != nil {
 		return nil, unreachable(err)
 	}
 	var hold time.Duration
-	defer func() { c.polite.leave(host, hold) }()
+	var failed *shop.Error
+	defer func() { c.polite.leave(host, hold, failed) }()
 	// Who waited in line finds out here that the one before was turned away.
-	if wait := c.polite.held(host); wait > 0 {
-		return nil, limited(wait)
+	if err := c.polite.closed(host); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -141,10 +153,13 @@ func (c *Client) get(ctx context.Context, r Request) (*Page, error) {
 			hold = asked
 		}
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		page, err = judge(page, hold)
 	}
-	return judge(page, hold)
+	if e := shop.AsError(err); e != nil && (e.Kind == shop.KindNetwork || e.Kind == shop.KindServer) && ctx.Err() != context.Canceled {
+		failed = e
+	}
+	return page, err
 }
 
 func (c *Client) ask(ctx context.Context, u *url.URL, r Request) (*Page, error) {

@@ -20,7 +20,7 @@ import (
 )
 
 func client(change func(*Options)) *Client {
-	o := Options{Guard: NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "Sokone/test (+mailto:op@shop-watch.example.com)", Now: time.Now, MaxBytes: 1 << 20, Timeout: 5 * time.Second}
+	o := Options{IgnoreRobots: true, Guard: NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "Sokone/test (+mailto:op@shop-watch.example.com)", Now: time.Now, MaxBytes: 1 << 20, Timeout: 5 * time.Second}
 	if change != nil {
 		change(&o)
 	}
@@ -173,7 +173,7 @@ func TestOneRequestAtATimePerHostWithAPauseBetween(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				if err := p.enter(t.Context(), "shop"); err != nil {
+				if err := p.enter(t.Context(), "shop", 0); err != nil {
 					t.Error(err)
 					return
 				}
@@ -187,13 +187,13 @@ func TestOneRequestAtATimePerHostWithAPauseBetween(t *testing.T) {
 				mu.Lock()
 				inside--
 				mu.Unlock()
-				p.leave("shop", 0)
+				p.leave("shop", 0, nil)
 			})
 		}
-		if err := p.enter(t.Context(), "other"); err != nil || time.Since(began) != 0 {
+		if err := p.enter(t.Context(), "other", 0); err != nil || time.Since(began) != 0 {
 			t.Errorf("another host waited %s, %v", time.Since(began), err)
 		}
-		p.leave("other", 0)
+		p.leave("other", 0, nil)
 		all.Wait()
 		for i, s := range starts {
 			if s != time.Duration(i)*2*time.Second {
@@ -206,19 +206,19 @@ func TestOneRequestAtATimePerHostWithAPauseBetween(t *testing.T) {
 func TestWhoGivesUpWaitingPassesTheTurnOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPolite(time.Hour, time.Now)
-		if err := p.enter(t.Context(), "shop"); err != nil {
+		if err := p.enter(t.Context(), "shop", 0); err != nil {
 			t.Fatal(err)
 		}
-		p.leave("shop", 0)
+		p.leave("shop", 0, nil)
 		short, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := p.enter(short, "shop"); err == nil {
+		if err := p.enter(short, "shop", 0); err == nil {
 			t.Fatal("the pause was not kept")
 		}
-		if err := p.enter(t.Context(), "shop"); err != nil {
+		if err := p.enter(t.Context(), "shop", 0); err != nil {
 			t.Fatal(err)
 		}
-		p.leave("shop", 0)
+		p.leave("shop", 0, nil)
 	})
 }
 
@@ -264,13 +264,94 @@ func TestHostsThatAreIdleAreForgotten(t *testing.T) {
 	p := newPolite(time.Second, func() time.Time { return now })
 	for i := range 3000 {
 		host := fmt.Sprintf("shop%d", i)
-		if err := p.enter(context.Background(), host); err != nil {
+		if err := p.enter(context.Background(), host, 0); err != nil {
 			t.Fatal(err)
 		}
-		p.leave(host, 0)
+		p.leave(host, 0, nil)
 		now = now.Add(time.Second)
 	}
 	if len(p.hosts) > 1100 {
 		t.Errorf("%d hosts are kept", len(p.hosts))
+	}
+}
+
+func TestRobots(t *testing.T) {
+	var robotsAsked, asked atomic.Int32
+	answer := "User-agent: *\nDisallow: /private\nUser-agent: Sokone\nDisallow: /no-sokone\nCrawl-delay: 600"
+	status := http.StatusOK
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			robotsAsked.Add(1)
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, answer)
+			return
+		}
+		asked.Add(1)
+	})
+	c := client(func(o *Options) { o.IgnoreRobots = false })
+	if _, err := c.Get(context.Background(), Request{URL: url + "/no-sokone/p"}); kind(err) != shop.KindBlocked || asked.Load() != 0 {
+		t.Errorf("a page that is forbidden: %v", err)
+	}
+	if _, err := c.Get(context.Background(), Request{URL: url + "/no-sokone/api", Contract: true}); err != nil {
+		t.Errorf("an interface that we have a key for: %v", err)
+	}
+	if _, err := c.Get(context.Background(), Request{URL: url + "/private/p"}); err != nil {
+		t.Errorf("what is forbidden to others: %v", err)
+	}
+	if robotsAsked.Load() != 1 {
+		t.Errorf("robots.txt was asked for %d times", robotsAsked.Load())
+	}
+	c.polite.mu.Lock()
+	for _, h := range c.polite.hosts {
+		if pause := time.Until(h.next); pause < 50*time.Second || pause > time.Minute {
+			t.Errorf("the crawl delay, capped, is %s", pause)
+		}
+	}
+	c.polite.mu.Unlock()
+	for _, s := range []int{404, 500} {
+		status = s
+		if _, err := client(func(o *Options) { o.IgnoreRobots = false }).Get(context.Background(), Request{URL: url + "/no-sokone/p"}); err != nil {
+			t.Errorf("without a robots.txt (%d): %v", s, err)
+		}
+	}
+	if _, err := c.Get(context.Background(), Request{URL: "http://127.0.0.1:1/p"}); kind(err) != shop.KindNetwork {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestACircuitOpensAndCloses(t *testing.T) {
+	var asked atomic.Int32
+	var down atomic.Bool
+	down.Store(true)
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		if down.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	})
+	var offset atomic.Int64
+	c := client(func(o *Options) {
+		o.HostInterval = time.Millisecond
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
+	})
+	for range 50 {
+		_, err := c.Get(context.Background(), Request{URL: url})
+		if kind(err) != shop.KindServer {
+			t.Fatalf("%v", err)
+		}
+		if c.Open() > 0 {
+			break
+		}
+	}
+	if asked.Load() != failuresToOpen || c.Open() != 1 {
+		t.Errorf("asked %d times before it opened, %d open", asked.Load(), c.Open())
+	}
+	if _, err := c.Get(context.Background(), Request{URL: url}); shop.AsError(err).RetryAfter <= 0 || asked.Load() != failuresToOpen {
+		t.Errorf("while it is open: %v", err)
+	}
+	down.Store(false)
+	offset.Store(int64(time.Minute))
+	if _, err := c.Get(context.Background(), Request{URL: url}); err != nil || c.Open() != 0 {
+		t.Errorf("when the host is back: %v", err)
 	}
 }

@@ -320,17 +320,17 @@ func TestEachRequestIsCountedByItsOutcome(t *testing.T) {
 func TestManyWhoGiveUpLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	p := newPolite(0, time.Now)
-	if err := p.enter(context.Background(), "shop"); err != nil {
+	if err := p.enter(context.Background(), "shop", 0); err != nil {
 		t.Fatal(err)
 	}
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
 	for range 100 {
-		if err := p.enter(gone, "shop"); err == nil {
+		if err := p.enter(gone, "shop", 0); err == nil {
 			t.Fatal("two at once")
 		}
 	}
-	p.leave("shop", 0)
+	p.leave("shop", 0, nil)
 	if h := p.hosts["shop"]; h.waiting != 0 {
 		t.Errorf("%d are said to wait", h.waiting)
 	}

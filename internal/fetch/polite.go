@@ -2,13 +2,28 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/sokone/sokone/internal/shop"
 )
+
+// errOpen is for the log.
+var errOpen = errors.New("not asked: the host has failed too often")
 
 // maxHold caps how long a shop can make us wait: ten years in a header are a
 // mistake, or malice.
 const maxHold = 24 * time.Hour
+
+// The circuit of a host opens after so many failures in a row, for a while that
+// doubles with each further one. The while is measured in the pauses between
+// requests, so that who needs no pauses needs no circuit either.
+const (
+	failuresToOpen = 5
+	openFor        = 30 // pauses
+	maxOpen        = time.Hour
+)
 
 // polite lets one request at a time to each host, with a pause between starts,
 // and none while the host has asked for peace.
@@ -27,24 +42,39 @@ type place struct {
 	waiting int
 	next    time.Time // the next start
 	hold    time.Time // until when the host asked for peace
+
+	failures int         // in a row
+	open     time.Time   // until when the circuit is open
+	why      *shop.Error // the failure that opened it
 }
 
 func newPolite(interval time.Duration, now func() time.Time) *polite {
 	return &polite{interval: interval, now: now, hosts: map[string]*place{}}
 }
 
-// held is how long the host has asked us to stay away, 0 if it has not.
-func (p *polite) held(host string) time.Duration {
+// closed says why the host is not asked now: it has asked for peace, or it has
+// failed so often that its circuit is open. nil if it may be asked.
+func (p *polite) closed(host string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if h := p.hosts[host]; h != nil {
-		return max(h.hold.Sub(p.now()), 0)
+	h := p.hosts[host]
+	if h == nil {
+		return nil
 	}
-	return 0
+	now := p.now()
+	if wait := h.hold.Sub(now); wait > 0 {
+		return limited(wait)
+	}
+	if wait := h.open.Sub(now); wait > 0 {
+		return &shop.Error{Kind: h.why.Kind, Message: h.why.Message, RetryAfter: wait, Cause: errOpen}
+	}
+	return nil
 }
 
-// enter waits for the host's turn. The caller must call leave when it returns nil.
-func (p *polite) enter(ctx context.Context, host string) error {
+// enter waits for the host's turn, which begins no sooner after the one before
+// than the interval, or than pause where that is longer. The caller must call
+// leave when it returns nil.
+func (p *polite) enter(ctx context.Context, host string, pause time.Duration) error {
 	p.mu.Lock()
 	h := p.hosts[host]
 	if h == nil {
@@ -71,23 +101,30 @@ func (p *polite) enter(ctx context.Context, host string) error {
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			p.leave(host, 0)
+			p.leave(host, 0, nil)
 			return ctx.Err()
 		}
 	}
 	p.mu.Lock()
-	h.next = p.now().Add(p.interval)
+	h.next = p.now().Add(max(p.interval, pause))
 	p.mu.Unlock()
 	return nil
 }
 
-// leave passes the turn on. hold is how long the host asked us to stay away.
-func (p *polite) leave(host string, hold time.Duration) {
+// leave passes the turn on. hold is how long the host asked us to stay away, and
+// failed what went wrong, if it did.
+func (p *polite) leave(host string, hold time.Duration, failed *shop.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := p.hosts[host]
 	if hold > 0 {
 		h.hold = p.now().Add(min(hold, maxHold))
+	}
+	if h.failures++; failed == nil {
+		h.failures = 0
+	}
+	if over := h.failures - failuresToOpen; over >= 0 {
+		h.why, h.open = failed, p.now().Add(min(openFor*p.interval<<min(over, 10), maxOpen))
 	}
 	h.waiting--
 	h.token <- struct{}{}
@@ -100,8 +137,21 @@ func (p *polite) leave(host string, hold time.Duration) {
 func (p *polite) forget() {
 	now := p.now()
 	for name, h := range p.hosts {
-		if h.waiting == 0 && !h.next.After(now) && !h.hold.After(now) {
+		if h.waiting == 0 && !h.next.After(now) && !h.hold.After(now) && !h.open.After(now) {
 			delete(p.hosts, name)
 		}
 	}
+}
+
+// Open counts the hosts whose circuit is open.
+func (c *Client) Open() int {
+	c.polite.mu.Lock()
+	defer c.polite.mu.Unlock()
+	n, now := 0, c.polite.now()
+	for _, h := range c.polite.hosts {
+		if h.open.After(now) {
+			n++
+		}
+	}
+	return n
 }

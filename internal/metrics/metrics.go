@@ -48,6 +48,12 @@ func New(s Store, now func() time.Time, logger *slog.Logger) *Metrics {
 	return m
 }
 
+// Circuits shows how many shops are not asked because they failed too often.
+func (m *Metrics) Circuits(open func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "sokone_open_circuits", Help: "Hosts that are not asked for a while, because they failed too often."},
+		func() float64 { return float64(open()) }))
+}
+
 // Handler answers in the Prometheus text format.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})

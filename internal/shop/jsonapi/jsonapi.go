@@ -24,8 +24,9 @@ const maxAnswer = 2 << 20
 // Get asks for JSON and decodes a good answer into v, with numbers as
 // json.Number where v leaves room. The page is returned with any status that
 // fetch lets pass; v is filled only with 200.
-func Get(ctx context.Context, g Getter, address string, header http.Header, v any) (*fetch.Page, error) {
-	p, err := g.Get(ctx, fetch.Request{URL: address, Accept: "application/json", Header: header})
+func Get(ctx context.Context, g Getter, r fetch.Request, v any) (*fetch.Page, error) {
+	r.Accept = "application/json"
+	p, err := g.Get(ctx, r)
 	if err != nil {
 		return nil, err
 	}

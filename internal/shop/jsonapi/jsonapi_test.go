@@ -31,7 +31,7 @@ func TestAnswersThatAreNoData(t *testing.T) {
 		}))
 		client := fetch.New(fetch.Options{Guard: fetch.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "test", Now: time.Now})
 		var v any
-		_, err := jsonapi.Get(context.Background(), client, s.URL, nil, &v)
+		_, err := jsonapi.Get(context.Background(), client, fetch.Request{URL: s.URL}, &v)
 		if e := shop.AsError(err); e == nil || e.Kind != tc.want {
 			t.Errorf("%s: %v, want %s", name, err, tc.want)
 		}
@@ -42,7 +42,7 @@ func TestAnswersThatAreNoData(t *testing.T) {
 func TestAKeyInAnAddressIsNotInTheError(t *testing.T) {
 	client := fetch.New(fetch.Options{Guard: fetch.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "test", Now: time.Now})
 	var v any
-	_, err := jsonapi.Get(context.Background(), client, "http://127.0.0.1:1/?appid=SECRET", nil, &v)
+	_, err := jsonapi.Get(context.Background(), client, fetch.Request{URL: "http://127.0.0.1:1/?appid=SECRET"}, &v)
 	if err == nil || strings.Contains(err.Error(), "SECRET") {
 		t.Errorf("%v", err)
 	}

@@ -160,7 +160,7 @@ func (a *Adapter) search(ctx context.Context, code string) (item, error) {
 		header["Origin"], header["Referer"] = []string{origin}, []string{origin + "/"}
 	}
 	var ans answer
-	page, err := jsonapi.Get(ctx, a.get, a.Endpoint+"?"+q.Encode(), header, &ans)
+	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: a.Endpoint + "?" + q.Encode(), Header: header, Contract: true}, &ans)
 	if err != nil {
 		return item{}, err
 	}

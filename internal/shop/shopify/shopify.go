@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sokone/sokone/internal/fetch"
 	"github.com/sokone/sokone/internal/money"
 	"github.com/sokone/sokone/internal/shop"
 	"github.com/sokone/sokone/internal/shop/jsonapi"
@@ -144,7 +145,7 @@ func (a *Adapter) product(ctx context.Context, u *url.URL) (product, *url.URL, e
 	ask := *u
 	ask.RawQuery, ask.Path, ask.RawPath = "", strings.TrimSuffix(u.Path, "/")+".js", ""
 	var p product
-	page, err := jsonapi.Get(ctx, a.get, ask.String(), nil, &p)
+	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: ask.String()}, &p)
 	if err != nil {
 		return p, nil, err
 	}
@@ -189,7 +190,7 @@ func (a *Adapter) establish(ctx context.Context, at *url.URL, v variant) (item, 
 	ask := *at
 	ask.Path += ".json"
 	var d described
-	page, err := jsonapi.Get(ctx, a.get, ask.String(), nil, &d)
+	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: ask.String()}, &d)
 	if err != nil {
 		return item{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sokone/sokone/internal/fetch"
 	"github.com/sokone/sokone/internal/money"
 	"github.com/sokone/sokone/internal/shop"
 	"github.com/sokone/sokone/internal/shop/jsonapi"
@@ -90,7 +91,7 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	root := u.Scheme + "://" + u.Host + m[1]
 	if id, established := strings.CutPrefix(ref.ItemCode, strings.ToLower(u.Host)+m[1]+"#"); established {
 		var p product
-		page, err := jsonapi.Get(ctx, a.get, root+"/wp-json/wc/store/v1/products/"+url.PathEscape(id), nil, &p)
+		page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: root + "/wp-json/wc/store/v1/products/" + url.PathEscape(id)}, &p)
 		if err != nil {
 			return shop.Quote{}, err
 		}
@@ -103,7 +104,7 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		return a.quote(ref, p)
 	}
 	var found []product
-	page, err := jsonapi.Get(ctx, a.get, root+"/wp-json/wc/store/v1/products?slug="+m[2], nil, &found)
+	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: root + "/wp-json/wc/store/v1/products?slug=" + m[2]}, &found)
 	if err != nil || page.Status != 200 || len(found) != 1 || found[0].ID == "" {
 		ref, ok := a.pages.Match(u)
 		if !ok {

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/sokone/sokone/internal/fetch"
 	"github.com/sokone/sokone/internal/money"
 	"github.com/sokone/sokone/internal/shop"
 	"github.com/sokone/sokone/internal/shop/jsonapi"
@@ -101,7 +102,7 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	var ans struct {
 		Hits []hit `json:"hits"`
 	}
-	page, err := jsonapi.Get(ctx, a.get, a.Endpoint+"?"+q.Encode(), nil, &ans)
+	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: a.Endpoint + "?" + q.Encode(), Contract: true}, &ans)
 	if err != nil {
 		return shop.Quote{}, err
 	}
