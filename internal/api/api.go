@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -121,13 +122,19 @@ func New(o Options) http.Handler {
 		a.routes(r)
 	})
 	if o.App != nil {
-		r.Get("/*", o.App.ServeHTTP)
-		r.Head("/*", o.App.ServeHTTP)
-		r.HandleFunc("/api/*", func(w http.ResponseWriter, _ *http.Request) {
-			a.problem(w, http.StatusNotFound, "There is nothing at this address.")
-		})
+		r.Get("/*", a.app)
+		r.Head("/*", a.app)
 	}
 	return r
+}
+
+// app serves the web app, which has no pages below /api.
+func (a *API) app(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		a.problem(w, http.StatusNotFound, "There is nothing at this address.")
+		return
+	}
+	a.App.ServeHTTP(w, r)
 }
 
 func (a *API) routes(r chi.Router) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -76,7 +77,7 @@ func init() {
 			switch {
 			case err == nil:
 			case errors.As(err, &d):
-				p.Errors = append(p.Errors, Field{d.ErrorDetail().Location, plain(d.ErrorDetail().Message)})
+				p.Errors = append(p.Errors, fieldOf(d.ErrorDetail()))
 			default:
 				p.Errors = append(p.Errors, Field{"body", plain(err.Error())})
 			}
@@ -89,6 +90,17 @@ func init() {
 		}
 		return p
 	}
+}
+
+// missing is huma's message for a member that must be there; it names the member,
+// where we name it in the location.
+var missing = regexp.MustCompile(`^expected required property (\S+) to be present$`)
+
+func fieldOf(d *huma.ErrorDetail) Field {
+	if m := missing.FindStringSubmatch(d.Message); m != nil {
+		return Field{d.Location + "." + m[1], "is missing"}
+	}
+	return Field{d.Location, plain(d.Message)}
 }
 
 // plain keeps the names of our types out of what encoding/json says.

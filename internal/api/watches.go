@@ -92,6 +92,7 @@ func (a *API) makeWatch(ctx context.Context, in *newWatch) (*watchAnswer, error)
 	}
 	user := callerOf(ctx).user
 	o := watch.Observe(q)
+	o.At = a.Now() // the clock of this process orders history, not the adapter's
 	w := watch.Watch{ID: rand.Text(), UserID: user.ID, Note: in.Body.Note, CreatedAt: a.Now()}
 	if w.Triggers, err = triggers(in.Body.Triggers, o); err != nil {
 		return nil, err
