@@ -147,7 +147,7 @@ func TestWhatATriggerTakes(t *testing.T) {
 		``:                                     "body.triggers",
 		`{"type":"nonsense"}`:                  "body.triggers[0].type",
 		`{"type":"unreadable"}`:                "body.triggers[0].type",
-		`{}`:                                   "body.triggers[0]",
+		`{}`:                                   "body.triggers[0].type",
 		`{"type":"target_price"}`:              "body.triggers[0].target",
 		`{"type":"target_price","target":900}`: "body.triggers[0].target",
 		`{"type":"target_price","target":` + yen("0") + `}`:                "body.triggers[0].target.amount",
