@@ -16,6 +16,7 @@ import (
 type batch struct {
 	*pass
 	owner   string
+	claimed time.Time
 	listing watch.Listing
 
 	mu   sync.Mutex // one reader at a time; the others wait for what it read
@@ -28,6 +29,7 @@ type reading struct {
 	quote   shop.Quote
 	failed  *shop.Error
 	history watch.History
+	noTurn  bool // the shop was not asked: others were first for too long
 }
 
 // run works off the batch: the watches side by side, the entries of one watch
@@ -48,8 +50,7 @@ func (b *batch) run(ctx context.Context, jobs []outbox.Job) {
 // its watch was worked on since the job was loaded.
 func (b *batch) entry(ctx context.Context, j outbox.Job, stale bool) {
 	// Once claimed, an entry is settled or given back even when ctx ends.
-	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(b.Lease, time.Minute))
-	defer cancel()
+	settle := context.WithoutCancel(ctx)
 	defer func() {
 		if r := recover(); r != nil { // one hostile answer must not end the pass
 			b.Logger.Error("dispatch: panic", "event_id", j.Entry.EventID, "panic", fmt.Sprint(r))
@@ -72,6 +73,9 @@ func (b *batch) entry(ctx context.Context, j outbox.Job, stale bool) {
 		if err := b.attempt(ctx, settle, j); !errors.Is(err, outbox.ErrChanged) {
 			return
 		}
+		if b.spent() {
+			break
+		}
 		stale = true
 	}
 	if err := b.Store.Release(settle, j.Entry.ID, b.owner); err != nil {
@@ -81,8 +85,12 @@ func (b *batch) entry(ctx context.Context, j outbox.Job, stale bool) {
 	b.count(func(c *Counts) { c.Released++ })
 }
 
+// spent reports that the lease of the batch is nearly over.
+func (b *batch) spent() bool { return b.Now().Sub(b.claimed) > b.Lease/2 }
+
 // attempt is guards, re-fetch, re-check, send and record. It returns
-// outbox.ErrChanged where the watch changed under it and nothing was sent.
+// outbox.ErrChanged where nothing was sent because the watch changed under it,
+// or there was no turn at the shop before the lease runs out.
 func (b *batch) attempt(ctx, settle context.Context, j outbox.Job) error {
 	if reason := outbox.Guard(j, b.Now()); reason != "" {
 		b.settle(settle, j, outbox.Withhold(j, reason), nil, nil, nil)
@@ -96,6 +104,9 @@ func (b *batch) attempt(ctx, settle context.Context, j outbox.Job) error {
 	if err != nil {
 		b.fail("history", j.Entry, err)
 		return nil
+	}
+	if r.noTurn {
+		return outbox.ErrChanged
 	}
 	v := recheck(j, r)
 	switch {
@@ -123,7 +134,9 @@ func (b *batch) attempt(ctx, settle context.Context, j outbox.Job) error {
 		return nil
 	}
 	j.Entry.Status, j.Entry.Checked = outbox.Sending, &v.checked
-	deliveries := b.deliver(settle, j, v)
+	deliver, cancel := context.WithTimeout(settle, max(b.Lease, time.Minute))
+	defer cancel()
+	deliveries := b.deliver(deliver, j, v)
 	ending := outbox.Delivered(j, deliveries, b.MaxRetry, b.Now())
 	b.settle(settle, j, ending, &v.checked, deliveries, r.history.Points)
 	return nil
@@ -141,7 +154,14 @@ func (b *batch) read(ctx context.Context) (reading, error) {
 	if err != nil {
 		return reading{}, err
 	}
-	quote, err := b.Shops.Quote(ctx, b.listing.Ref)
+	// A shop is asked one thing at a time. Who has had no turn while most of the
+	// lease went by gives the entry back, and no attempt is counted.
+	turn, cancel := context.WithTimeout(ctx, b.Lease*3/4)
+	defer cancel()
+	quote, err := b.Shops.Quote(turn, b.listing.Ref)
+	if err != nil && turn.Err() != nil {
+		return reading{noTurn: true}, nil
+	}
 	r := reading{at: b.Now(), quote: quote, failed: shop.AsError(err), history: history}
 	if r.failed != nil && r.failed.Kind == shop.KindAuth {
 		b.Logger.Error("dispatch: the shop refuses this server's key", "adapter", b.listing.Adapter, "error", err)

@@ -138,7 +138,7 @@ func (p *pass) claimAll(ctx context.Context) error {
 		}
 		p.count(func(c *Counts) { c.Claimed += len(jobs) })
 		for _, group := range byListing(jobs) {
-			b := &batch{pass: p, owner: owner, listing: group[0].Listing}
+			b := &batch{pass: p, owner: owner, claimed: now, listing: group[0].Listing}
 			p.work.Go(func() {
 				defer p.entries.Release(int64(len(group)))
 				b.run(ctx, group)

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// metaCharset finds the declaration in the first kilobyte of HTML.
+// metaCharset finds the declaration at the beginning of HTML.
 var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:.-]+)`)
 
 // Decode turns a page's bytes into UTF-8 and names the encoding it took. A byte
@@ -32,7 +32,12 @@ func Decode(body []byte, contentType string) (text, name string) {
 	}
 	header, meta := fromHeader(contentType), fromMeta(body)
 	valid := utf8.Valid(body)
-	if valid && (header == "utf-8" || meta == "utf-8" || header == "" && meta == "") && !bytes.Contains(body, []byte("\x1b$")) {
+	if header == "" && meta == "" && escapes(body) {
+		if text, ok := decode(body, "iso-2022-jp"); ok {
+			return text, "iso-2022-jp"
+		}
+	}
+	if valid && (header == "utf-8" || meta == "utf-8" || header == "" && meta == "") {
 		return string(body), "utf-8"
 	}
 	for _, declared := range []string{header, meta} {
@@ -58,11 +63,24 @@ func fromHeader(contentType string) string {
 	return canonical(params["charset"])
 }
 
+// fromMeta reads UTF-16 as UTF-8, as the HTML standard has it: a tag that could be
+// read at all is not in UTF-16.
 func fromMeta(body []byte) string {
-	if m := metaCharset.FindSubmatch(body[:min(len(body), 4096)]); m != nil {
-		return canonical(string(m[1]))
+	m := metaCharset.FindSubmatch(body[:min(len(body), 4096)])
+	if m == nil {
+		return ""
 	}
-	return ""
+	name := canonical(string(m[1]))
+	if strings.HasPrefix(name, "utf-16") {
+		return "utf-8"
+	}
+	return name
+}
+
+// escapes reports the sequences by which ISO-2022-JP, which is ASCII to the eye,
+// begins its Japanese.
+func escapes(body []byte) bool {
+	return bytes.Contains(body, []byte("\x1b$B")) || bytes.Contains(body, []byte("\x1b$@"))
 }
 
 func canonical(label string) string {
@@ -83,7 +101,7 @@ func decode(body []byte, name string) (string, bool) {
 		return "", false
 	}
 	if name == "utf-8" {
-		return strings.ToValidUTF8(string(body), "\ufffd"), mostlyFine(string(body))
+		return strings.ToValidUTF8(string(body), "\ufffd"), mostlyUTF8(body)
 	}
 	e, _ := charset.Lookup(name)
 	if e == nil || e == encoding.Replacement {
@@ -98,23 +116,32 @@ func decode(body []byte, name string) (string, bool) {
 
 // mostlyFine tolerates a stray broken character, as real pages have them, and no more.
 func mostlyFine(s string) bool {
-	bad := strings.Count(s, "\ufffd")
-	if !utf8.ValidString(s) {
-		for i := 0; i < len(s); {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				bad++
-			}
-			i += n
+	return strings.Count(s, "\ufffd")*1000 < max(len(s), 1)
+}
+
+// mostlyUTF8 tolerates a broken character among many whole ones. A page whose
+// only bytes beyond ASCII are broken is in another encoding: its one £ counts.
+func mostlyUTF8(body []byte) bool {
+	bad, good := 0, 0
+	for len(body) > 0 {
+		r, n := utf8.DecodeRune(body)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			bad++
+		case n > 1:
+			good++
 		}
+		body = body[n:]
 	}
-	return bad == 0 || bad*1000 < len(s)
+	return bad*10 <= good
 }
 
 // detect asks the statistics of saintfish/chardet, which knows the Japanese
 // encodings apart where golang.org/x/net takes undeclared Shift_JIS for Latin-1.
 func detect(body []byte) (text, name string, ok bool) {
-	results, err := chardet.NewHtmlDetector().DetectAll(body[:min(len(body), 64<<10)])
+	// The head of a page is ASCII and says nothing.
+	from := max(bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf }), 0)
+	results, err := chardet.NewHtmlDetector().DetectAll(body[from:min(len(body), from+64<<10)])
 	if err != nil {
 		return "", "", false
 	}

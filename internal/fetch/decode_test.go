@@ -85,3 +85,42 @@ func TestMetaInACommentIsNoDeclaration(t *testing.T) {
 		t.Errorf("%s %.40q", name, text)
 	}
 }
+
+func TestUndeclaredISO2022JP(t *testing.T) {
+	if text, name := Decode(in(t, japanese.ISO2022JP, japan), "text/html"); text != japan {
+		t.Errorf("%s %.40q", name, text)
+	}
+}
+
+// The HTML standard reads a meta tag that says UTF-16 as UTF-8: it could not be
+// read at all otherwise.
+func TestMetaThatSaysUTF16(t *testing.T) {
+	page := `<meta charset="utf-16">` + japan
+	if text, name := Decode([]byte(page), "text/html"); text != page {
+		t.Errorf("%s %.40q", name, text)
+	}
+}
+
+// Shop pages begin with a long head: the bytes that tell come late.
+func TestDetectionLooksWhereTheBytesAre(t *testing.T) {
+	head := "<script>" + strings.Repeat("var shop = 1;\n", 6000) + "</script>"
+	if text, name := Decode(append([]byte(head), in(t, japanese.ShiftJIS, japan)...), "text/html"); text != head+japan {
+		t.Errorf("%s %.40q", name, text[len(head):])
+	}
+}
+
+// A short page that says UTF-8 twice and has one broken character.
+func TestABrokenCharacterInAShortPage(t *testing.T) {
+	page := `<meta charset="utf-8">` + japan + "\xe3\x81"
+	if text, name := Decode([]byte(page), "text/html; charset=utf-8"); !strings.Contains(text, "食器用洗剤") {
+		t.Errorf("%s %.60q", name, text)
+	}
+}
+
+// A page in Latin-1 that says UTF-8: its only byte beyond ASCII is the currency.
+func TestAPoundSignUnderTheWrongDeclaration(t *testing.T) {
+	page := `<meta charset="utf-8">` + strings.Repeat("<p>an ordinary page of a shop</p>", 100) + "<b>\xa319.99</b>"
+	if text, name := Decode([]byte(page), "text/html; charset=utf-8"); !strings.Contains(text, "£19.99") {
+		t.Errorf("%s %.60q", name, text[len(text)-20:])
+	}
+}

@@ -1,7 +1,9 @@
 package fetch
 
 import (
+	"bufio"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
 	"context"
@@ -84,17 +86,9 @@ func New(o Options) *Client {
 	transport := o.Guard.Transport(2)
 	transport.DisableCompression = true // ours is bounded before and after
 	c.http = &http.Client{
-		Transport: transport,
-		Jar:       nil, // no cookies: prices are the visitor's who has none
-		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			if len(via) > maxRedirects {
-				return errors.New("too many redirects")
-			}
-			if r.URL.Scheme == "http" && via[0].URL.Scheme == "https" {
-				return fmt.Errorf("%w: redirected from https to http", ErrForbidden)
-			}
-			return o.Guard.Check(r.Context(), r.URL)
-		},
+		Transport:     transport,
+		Jar:           nil, // no cookies: prices are the visitor's who has none
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c
 }
@@ -114,111 +108,39 @@ func (c *Client) Get(ctx context.Context, r Request) (*Page, error) {
 	return page, err
 }
 
-func (c *Client) get(ctx context.Context, r Request) (*Page, error) {
-	u, err := url.Parse(r.URL)
-	if err != nil {
-		return nil, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a web page.", Cause: err}
-	}
-	u = c.Guard.Upgrade(ctx, u)
-	if err := c.Guard.Check(ctx, u); err != nil {
-		return nil, refused(err)
-	}
-	host := strings.ToLower(u.Host)
-	if err := c.polite.closed(host); err != nil {
-		return nil, err
-	}
-	var pause time.Duration
-	if !c.IgnoreRobots && !r.Contract {
-		allowed, delay := c.robots.allows(ctx, c, u)
-		if !allowed {
-			return nil, &shop.Error{Kind: shop.KindBlocked, Message: "The shop asks programs not to read this page (robots.txt)."}
-		}
-		pause = delay
-	}
-	if err := c.polite.enter(ctx, host, pause); err != nil {
-		return nil, unreachable(err)
-	}
-	var hold time.Duration
-	var failed *shop.Error
-	defer func() { c.polite.leave(host, hold, failed) }()
-	// Who waited in line finds out here that the one before was turned away.
-	if err := c.polite.closed(host); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
-	page, err := c.ask(ctx, u, r)
-	if page != nil {
-		if asked := RetryAfter(page.Header, c.Now()); asked > 0 && (page.Status == http.StatusTooManyRequests || page.Status >= 500) {
-			hold = asked
-		}
-	}
-	if err == nil {
-		page, err = judge(page, hold)
-	}
-	if e := shop.AsError(err); e != nil && (e.Kind == shop.KindNetwork || e.Kind == shop.KindServer) && ctx.Err() != context.Canceled {
-		failed = e
-	}
-	return page, err
-}
-
-func (c *Client) ask(ctx context.Context, u *url.URL, r Request) (*Page, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return nil, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a web page.", Cause: err}
-	}
-	set := func(name, value, otherwise string) {
-		if value == "" {
-			value = otherwise
-		}
-		if value != "" {
-			req.Header.Set(name, value)
-		}
-	}
-	for name, values := range r.Header {
-		req.Header[name] = values
-	}
-	set("User-Agent", c.UserAgent, "")
-	set("Accept", r.Accept, "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5")
-	set("Accept-Language", r.AcceptLanguage, "ja,en;q=0.8")
-	set("Accept-Encoding", "gzip, deflate", "")
-	set("If-None-Match", r.ETag, "")
-	set("If-Modified-Since", r.LastModified, "")
-	res, err := c.http.Do(req)
-	if err != nil {
-		if errors.Is(err, ErrForbidden) {
-			return nil, refused(err)
-		}
-		return nil, unreachable(err)
-	}
-	defer res.Body.Close()
-	page := &Page{URL: res.Request.URL, Status: res.StatusCode, Header: res.Header, ContentType: res.Header.Get("Content-Type"), NotModified: res.StatusCode == http.StatusNotModified}
-	page.Body, err = body(res, c.MaxBytes)
-	return page, err
-}
-
 // body reads and decompresses, bounded on both sides: a bomb is cut where it
 // passes the limit, not where it ends.
 func body(res *http.Response, limit int64) ([]byte, error) {
-	in := io.Reader(io.LimitReader(res.Body, limit+1))
-	var err error
+	in := bufio.NewReader(io.LimitReader(res.Body, limit+1))
+	head, err := in.Peek(2)
+	switch {
+	case len(head) > 0:
+	case errors.Is(err, io.EOF):
+		return nil, nil // empty, whatever it is said to be packed in
+	default:
+		return nil, unreachable(err)
+	}
+	var out io.Reader = in
 	switch encoding := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))); encoding {
 	case "", "identity":
+		err = nil
 	case "gzip", "x-gzip":
-		in, err = gzip.NewReader(in)
+		out, err = gzip.NewReader(in)
 	case "deflate":
-		in, err = zlib.NewReader(in)
+		// Many servers leave out the zlib header (RFC 1950), and browsers take both.
+		if len(head) == 2 && head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0 {
+			out, err = zlib.NewReader(in)
+		} else {
+			out, err = flate.NewReader(in), nil
+		}
 	default:
 		return nil, &shop.Error{Kind: shop.KindParse, Message: "The shop answered in a form that cannot be read.", Cause: fmt.Errorf("Content-Encoding %.40q", encoding)}
-	}
-	if errors.Is(err, io.EOF) && (res.StatusCode == http.StatusNotModified || res.ContentLength == 0) {
-		return nil, nil // says gzip, and is empty
 	}
 	if err != nil {
 		return nil, unreachable(err)
 	}
 	var b bytes.Buffer
-	n, err := io.Copy(&b, io.LimitReader(in, limit+1))
+	n, err := io.Copy(&b, io.LimitReader(out, limit+1))
 	if n > limit {
 		return nil, &shop.Error{Kind: shop.KindParse, Message: fmt.Sprintf("The page is larger than %d MB.", limit>>20)}
 	}
@@ -228,15 +150,12 @@ func body(res *http.Response, limit int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// judge turns away what no adapter needs to see.
-func judge(p *Page, hold time.Duration) (*Page, error) {
-	switch s := p.Status; {
-	case s == http.StatusTooManyRequests || s == 430: // 430 is Shopify's
-		return nil, limited(hold)
-	case s >= 500:
-		return nil, &shop.Error{Kind: shop.KindServer, Message: fmt.Sprintf("The shop has a fault of its own (status %d).", s), RetryAfter: hold}
+// failed tells a refusal of the guard from a fault of the network.
+func failed(err error) *shop.Error {
+	if errors.Is(err, ErrForbidden) {
+		return refused(err)
 	}
-	return p, nil
+	return unreachable(err)
 }
 
 func limited(wait time.Duration) *shop.Error {
@@ -252,7 +171,16 @@ func refused(err error) *shop.Error {
 	if i := strings.Index(message, ErrForbidden.Error()); i >= 0 {
 		message = message[i:]
 	}
-	return &shop.Error{Kind: shop.KindRefused, Message: strings.ToUpper(message[:1]) + message[1:] + ".", Cause: err}
+	return &shop.Error{Kind: shop.KindRefused, Message: strings.ToUpper(message[:1]) + message[1:] + ".", Cause: bare(err)}
+}
+
+// bare is the error without the address, which its text would repeat with all
+// that shoppers and adapters carry in it.
+func bare(err error) error {
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		return u.Err
+	}
+	return err
 }
 
 func unreachable(err error) *shop.Error {
@@ -269,7 +197,7 @@ func unreachable(err error) *shop.Error {
 	case errors.Is(err, context.DeadlineExceeded):
 		message = "The shop took too long to answer."
 	}
-	return &shop.Error{Kind: shop.KindNetwork, Message: message, Cause: err}
+	return &shop.Error{Kind: shop.KindNetwork, Message: message, Cause: bare(err)}
 }
 
 // RetryAfter reads the header of RFC 9110 section 10.2.3: seconds or a date. A

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/net/idna"
 )
 
 // ErrForbidden is the guard's answer; its text says what is wrong with the address.
@@ -22,13 +24,13 @@ var ErrForbidden = errors.New("address not allowed")
 
 // special are the networks that are not the public internet: the IANA registries
 // of special-purpose addresses (RFC 6890 and its successors), and the ones that
-// carry an IPv4 address inside an IPv6 one, by which a guard can be fooled.
+// carry an IPv4 address inside an IPv6 one, by which a guard can be fooled. Of
+// IPv6 only what lies in unicast need be named.
 var special = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
 	"198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
-	"::/128", "::1/128", "::/96", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64",
-	"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
+	"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
 )
 
 func prefixes(texts ...string) []netip.Prefix {
@@ -62,10 +64,14 @@ func (g *Guard) Allowed(a netip.Addr) bool {
 	return false
 }
 
+// unicast is all that IANA has opened of IPv6. Mesh networks live outside it
+// (0200::/7), and translators' addresses (::ffff:0:a.b.c.d, RFC 2765).
+var unicast = netip.MustParsePrefix("2000::/3")
+
 // Public reports whether the address is on the public internet.
 func Public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
-	if !a.IsValid() {
+	if !a.IsValid() || a.Is6() && !unicast.Contains(a) {
 		return false
 	}
 	for _, p := range special {
@@ -87,7 +93,8 @@ func (g *Guard) Control(_, address string, _ syscall.RawConn) error {
 	case g.Allowed(ap.Addr()):
 		return nil
 	case !Public(ap.Addr()):
-		return fmt.Errorf("%w: it leads to %s, which is not on the public internet", ErrForbidden, ap.Addr())
+		// Which address is not for the shopper to know; net.OpError tells the log.
+		return fmt.Errorf("%w: it leads to an address that is not on the public internet", ErrForbidden)
 	case ap.Port() != 443:
 		return fmt.Errorf("%w: port %d", ErrForbidden, ap.Port())
 	}
@@ -96,52 +103,85 @@ func (g *Guard) Control(_, address string, _ syscall.RawConn) error {
 
 // Check says whether a URL may be asked for at all, before any connection:
 // http or https, no user name, and outside the allowed networks https on port
-// 443 only. The dial is checked again by Control.
+// 443 only. The dial is checked again by Control. An error that is not
+// ErrForbidden is one of the look-up: the address may be allowed.
 func (g *Guard) Check(ctx context.Context, u *url.URL) error {
+	host := hostOf(u)
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("%w: it must begin with https://", ErrForbidden)
 	case u.User != nil:
 		return fmt.Errorf("%w: it must not hold a user name or password", ErrForbidden)
-	case u.Hostname() == "" || strings.ContainsAny(u.Hostname(), "%\\"):
+	case host == "" || strings.ContainsAny(host, "%\\"):
 		return fmt.Errorf("%w: it names no host", ErrForbidden)
 	}
-	if len(g.allow) > 0 && g.inside(ctx, u.Hostname()) {
+	a, err := netip.ParseAddr(host)
+	switch {
+	case err == nil && g.Allowed(a):
 		return nil
-	}
-	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !Public(a) {
+	case err == nil && !Public(a):
 		return fmt.Errorf("%w: %s is not on the public internet", ErrForbidden, a)
+	case err != nil && endsInNumber(host):
+		return fmt.Errorf("%w: %s is no way to write an address", ErrForbidden, host)
 	}
-	if !strings.Contains(u.Hostname(), ".") && !strings.Contains(u.Hostname(), ":") {
-		return fmt.Errorf("%w: %s is not the name of a public host", ErrForbidden, u.Hostname())
+	inside, lookup := g.inside(ctx, host)
+	switch {
+	case inside:
+		return nil
+	case err != nil && !strings.Contains(host, "."):
+		return fmt.Errorf("%w: %s is not the name of a public host", ErrForbidden, host)
+	case u.Scheme == "https" && (u.Port() == "" || u.Port() == "443"):
+		return nil
+	case lookup != nil:
+		return lookup
 	}
-	if u.Scheme != "https" || u.Port() != "" && u.Port() != "443" {
-		return fmt.Errorf("%w: only https on port 443 is", ErrForbidden)
+	return fmt.Errorf("%w: only https on port 443 is", ErrForbidden)
+}
+
+// hostOf is the host as the network knows it: in ASCII and lower case, without
+// the root's dot.
+func hostOf(u *url.URL) string {
+	host := strings.ToLower(u.Hostname())
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		host = ascii
 	}
-	return nil
+	return strings.TrimSuffix(host, ".")
+}
+
+// endsInNumber reports a host that browsers and getaddrinfo take for an IPv4
+// address in one of its old forms: 127.1, 0177.0.0.1, 2130706433, 0x7f.1 (WHATWG
+// URL, "ends in a number").
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
 // inside reports whether the host has an address in the allowed networks. One is
 // enough ("localhost" is ::1 too): which address is dialled, Control decides.
-func (g *Guard) inside(ctx context.Context, host string) bool {
+func (g *Guard) inside(ctx context.Context, host string) (bool, error) {
+	if len(g.allow) == 0 {
+		return false, nil
+	}
 	if a, err := netip.ParseAddr(host); err == nil {
-		return g.Allowed(a)
+		return g.Allowed(a), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	addrs, err := g.resolver.LookupNetIP(ctx, "ip", host)
-	return err == nil && slices.ContainsFunc(addrs, g.Allowed)
-}
-
-// Inside reports whether the host of u lies in networks that the operator allows.
-func (g *Guard) Inside(ctx context.Context, u *url.URL) bool {
-	return len(g.allow) > 0 && g.inside(ctx, u.Hostname())
+	return slices.ContainsFunc(addrs, g.Allowed), err
 }
 
 // Upgrade makes http:// of a public host https://, so that an old link works and
-// nothing travels in the clear.
+// nothing travels in the clear. Where the host cannot be looked up it changes
+// nothing, and Check tells.
 func (g *Guard) Upgrade(ctx context.Context, u *url.URL) *url.URL {
-	if u.Scheme != "http" || g.Inside(ctx, u) {
+	if u.Scheme != "http" {
+		return u
+	}
+	if inside, err := g.inside(ctx, hostOf(u)); inside || err != nil {
 		return u
 	}
 	secure := *u

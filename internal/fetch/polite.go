@@ -25,6 +25,10 @@ const (
 	maxOpen        = time.Hour
 )
 
+// unsaidHold is how long a host is left alone that says "too many requests" and
+// not for how long: without it the next of its listings would ask in a moment.
+const unsaidHold = time.Minute
+
 // polite lets one request at a time to each host, with a pause between starts,
 // and none while the host has asked for peace.
 type polite struct {
@@ -40,8 +44,9 @@ type polite struct {
 type place struct {
 	token   chan struct{}
 	waiting int
-	next    time.Time // the next start
-	hold    time.Time // until when the host asked for peace
+	next    time.Time     // the next start
+	pause   time.Duration // what the host wants between two starts
+	hold    time.Time     // until when the host asked for peace
 
 	failures int         // in a row
 	open     time.Time   // until when the circuit is open
@@ -93,7 +98,7 @@ func (p *polite) enter(ctx context.Context, host string, pause time.Duration) er
 		return ctx.Err()
 	}
 	p.mu.Lock()
-	wait := h.next.Sub(p.now())
+	wait := min(h.next.Sub(p.now()), max(p.interval, h.pause)) // a clock set back makes nobody wait longer
 	p.mu.Unlock()
 	if wait > 0 {
 		timer := time.NewTimer(wait)
@@ -101,12 +106,12 @@ func (p *polite) enter(ctx context.Context, host string, pause time.Duration) er
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			p.leave(host, 0, nil)
+			p.pass(host)
 			return ctx.Err()
 		}
 	}
 	p.mu.Lock()
-	h.next = p.now().Add(max(p.interval, pause))
+	h.next, h.pause = p.now().Add(max(p.interval, pause)), pause
 	p.mu.Unlock()
 	return nil
 }
@@ -126,6 +131,18 @@ func (p *polite) leave(host string, hold time.Duration, failed *shop.Error) {
 	if over := h.failures - failuresToOpen; over >= 0 {
 		h.why, h.open = failed, p.now().Add(min(openFor*p.interval<<min(over, 10), maxOpen))
 	}
+	p.free(h)
+}
+
+// pass passes the turn on where the host was not asked anything: that says
+// nothing about it, and closes no circuit.
+func (p *polite) pass(host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free(p.hosts[host])
+}
+
+func (p *polite) free(h *place) {
 	h.waiting--
 	h.token <- struct{}{}
 	if len(p.hosts) > 1024 {

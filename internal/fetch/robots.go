@@ -9,6 +9,8 @@ import (
 
 	"github.com/temoto/robotstxt"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/sokone/sokone/internal/shop"
 )
 
 // What is kept of robots.txt (RFC 9309): for a day at most, and no more than the
@@ -19,6 +21,7 @@ const (
 	maxRobots      = 512 << 10
 	maxRobotsHosts = 4096
 	maxCrawlDelay  = time.Minute
+	robotsWait     = time.Minute // for a turn at the host, and the answer
 )
 
 // robotsName is the product token that shops address us by (RFC 9309, section 2.2.1).
@@ -41,48 +44,76 @@ func newRobots(now func() time.Time) *robots {
 	return &robots{now: now, known: map[string]rules{}}
 }
 
-// allows reports whether the host lets us ask for the address, and how long it
-// wants us to pause between requests. A robots.txt that is missing, or that
-// cannot be read, forbids nothing: whoever cannot serve it does not serve
-// products either, and says so itself.
-func (r *robots) allows(ctx context.Context, c *Client, u *url.URL) (bool, time.Duration) {
-	origin := u.Scheme + "://" + u.Host
-	r.mu.Lock()
-	known, ok := r.known[origin]
-	r.mu.Unlock()
-	if !ok || r.now().After(known.until) {
-		got, _, _ := r.group.Do(origin, func() (any, error) { return r.read(ctx, c, origin), nil })
-		known = got.(rules)
-	}
-	if known.group == nil {
-		return true, 0
+// allow reports whether the address may be read.
+func (r rules) allow(u *url.URL) bool {
+	if r.group == nil {
+		return true
 	}
 	path := u.EscapedPath()
+	if path == "" {
+		path = "/"
+	}
 	if u.RawQuery != "" {
 		path += "?" + u.RawQuery
 	}
-	return known.group.Test(path), min(known.group.CrawlDelay, maxCrawlDelay)
+	return r.group.Test(path)
 }
 
-func (r *robots) read(ctx context.Context, c *Client, origin string) rules {
+// pause is what the host wants between two requests.
+func (r rules) pause() time.Duration {
+	if r.group == nil {
+		return 0
+	}
+	return min(r.group.CrawlDelay, maxCrawlDelay)
+}
+
+// of is what the host of u wants. A robots.txt that is missing, or that cannot be
+// read, forbids nothing: whoever cannot serve it does not serve products either,
+// and says so itself. The caller must not hold the host's turn: robots.txt is a
+// request like any other. All who ask at once share it, and one who leaves does
+// not end it.
+func (r *robots) of(ctx context.Context, c *Client, u *url.URL, host string) (rules, error) {
+	r.mu.Lock()
+	known, ok := r.known[host]
+	r.mu.Unlock()
+	if ok && !r.now().After(known.until) {
+		return known, nil
+	}
+	result := r.group.DoChan(host, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), robotsWait)
+		defer cancel()
+		return r.read(ctx, c, u, host)
+	})
+	select {
+	case got := <-result:
+		return got.Val.(rules), got.Err
+	case <-ctx.Done():
+		return rules{}, unreachable(ctx.Err())
+	}
+}
+
+func (r *robots) read(ctx context.Context, c *Client, u *url.URL, host string) (rules, error) {
 	found := rules{until: r.now().Add(robotsAgain)}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	if u, err := url.Parse(origin + "/robots.txt"); err == nil {
-		p, err := c.ask(ctx, u, Request{Accept: "text/plain"})
-		if err == nil && p.Status == http.StatusOK && len(p.Body) <= maxRobots {
-			if data, err := robotstxt.FromBytes(p.Body); err == nil {
-				found = rules{data.FindGroup(robotsName), r.now().Add(robotsFor)}
-			}
-		} else if err == nil && p.Status >= 400 && p.Status < 500 {
-			found.until = r.now().Add(robotsFor) // there is none
+	at := url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
+	p, err := c.get(ctx, Request{URL: at.String(), Accept: "text/plain", Contract: true})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return rules{}, unreachable(ctx.Err()) // it had no turn in time: nothing is known
+	case err != nil && shop.AsError(err).Kind == shop.KindRateLimited:
+		return rules{}, err
+	case err != nil:
+	case p.Status == http.StatusOK:
+		if data, err := robotstxt.FromBytes(p.Body[:min(len(p.Body), maxRobots)]); err == nil {
+			found = rules{data.FindGroup(robotsName), r.now().Add(robotsFor)}
 		}
+	case p.Status >= 400 && p.Status < 500:
+		found.until = r.now().Add(robotsFor) // there is none
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.known) >= maxRobotsHosts {
 		clear(r.known)
 	}
-	r.known[origin] = found
-	return found
+	r.known[host] = found
+	return found, nil
 }

@@ -24,23 +24,23 @@ type Received struct {
 // for no phone.
 func (s *Shop) Handler(phone func() []Received) http.Handler {
 	pages := template.Must(template.New("").Funcs(template.FuncMap{"yen": price, "decimal": decimal}).ParseFS(files, "pages.html"))
-	show := func(w http.ResponseWriter, name string, data any) {
+	show := func(w http.ResponseWriter, status int, name string, data any) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
 		_ = pages.ExecuteTemplate(w, name, data) // the visitor is gone, if anything
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { show(w, "home", s.all()) })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { show(w, http.StatusOK, "home", s.all()) })
 	mux.HandleFunc("GET /products/{code}", func(w http.ResponseWriter, r *http.Request) {
 		p, ok := s.product(r.PathValue("code"))
 		if !ok {
-			w.WriteHeader(http.StatusNotFound)
-			show(w, "missing", nil)
+			show(w, http.StatusNotFound, "missing", nil)
 			return
 		}
 		base := "http://" + r.Host
-		show(w, "product", map[string]any{"P": p, "LD": p.jsonLD(base), "Base": base})
+		show(w, http.StatusOK, "product", map[string]any{"P": p, "LD": p.jsonLD(base), "Base": base})
 	})
 	mux.HandleFunc("POST /products/{code}", func(w http.ResponseWriter, r *http.Request) {
 		p, ok := s.product(r.PathValue("code"))
@@ -66,7 +66,7 @@ func (s *Shop) Handler(phone func() []Received) http.Handler {
 		if phone != nil {
 			received = phone()
 		}
-		show(w, "phone", received)
+		show(w, http.StatusOK, "phone", received)
 	})
 	mux.Handle("GET /shop.css", http.FileServerFS(files))
 	return http.NewCrossOriginProtection().Handler(mux)
