@@ -152,9 +152,9 @@ CREATE TABLE outbox (
 CREATE UNIQUE INDEX outbox_once ON outbox (watch_id, trigger, date(detected_at), channel) WHERE status <> 'dropped';
 
 -- What is due, in SQL: a row is due when its lease has ended, else when its next
--- attempt is, else at once. Finished rows are not in it, so that a claim costs
+-- attempt is, else when it was detected. Finished rows are not in it, so that a claim costs
 -- the same however many there are.
-CREATE INDEX outbox_due ON outbox (coalesce(lease_until, next_attempt_at, ''), detected_at) WHERE status IN ('pending', 'sending', 'retry');
+CREATE INDEX outbox_due ON outbox (coalesce(lease_until, next_attempt_at, detected_at), id) WHERE status IN ('pending', 'sending', 'retry');
 CREATE INDEX outbox_open ON outbox (watch_id) WHERE status IN ('pending', 'sending', 'retry');
 CREATE INDEX outbox_sending ON outbox (lease_until) WHERE status = 'sending';
 CREATE INDEX outbox_user ON outbox (user_id, id);
@@ -189,7 +189,14 @@ CREATE TABLE deliveries (
     PRIMARY KEY (outbox_id, subscription_id)
 ) STRICT, WITHOUT ROWID;
 
+-- One row that a check of health writes: a full disk shows there.
+CREATE TABLE health (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    at TEXT NOT NULL
+) STRICT;
+
 -- +goose Down
+DROP TABLE health;
 DROP TABLE deliveries;
 DROP TABLE outbox;
 DROP TABLE triggers;

@@ -39,7 +39,7 @@ type Store interface {
 	Watches(ctx context.Context, userID string) ([]watch.Watched, error)
 	UpdateWatch(ctx context.Context, userID, id string, change func(*watch.Watched) error) (watch.Watched, error)
 	RemoveWatch(ctx context.Context, userID, id string, at time.Time) error
-	RestoreWatch(ctx context.Context, userID, id string) (watch.Watched, error)
+	RestoreWatch(ctx context.Context, userID, id string, maxWatches int) (watch.Watched, error)
 	ImportWatches(ctx context.Context, userID string, ws []watch.Watched, maxWatches int) (imported int, err error)
 	History(ctx context.Context, listingID string) (watch.History, error)
 

@@ -123,6 +123,8 @@ func (a *API) fault(ctx context.Context, err error) error {
 		return p
 	case errors.Is(err, watch.ErrNotFound):
 		return problem(http.StatusNotFound, "There is no such thing of yours.")
+	case errors.Is(err, watch.ErrConflict):
+		return problem(http.StatusConflict, "You watch this product already.")
 	case errors.Is(err, watch.ErrLimit):
 		return problem(http.StatusUnprocessableEntity, fmt.Sprintf("You have %d watches, which is the most that this server keeps. Remove one first.", a.MaxWatches))
 	case errors.Is(err, context.Canceled):

@@ -175,7 +175,7 @@ func (a *API) removeWatch(ctx context.Context, in *watchID) (*struct{}, error) {
 }
 
 func (a *API) restoreWatch(ctx context.Context, in *watchID) (*watchAnswer, error) {
-	w, err := a.Store.RestoreWatch(ctx, callerOf(ctx).user.ID, in.ID)
+	w, err := a.Store.RestoreWatch(ctx, callerOf(ctx).user.ID, in.ID, a.MaxWatches)
 	return a.watchAnswer(ctx, w, err)
 }
 

@@ -164,6 +164,7 @@ func (p *pass) poll(ctx context.Context, listingID string) {
 	quote, err := p.Shops.Quote(ctx, poll.Listing.Ref)
 	plan := Decide(poll, quote, shop.AsError(err), p.Now(), p.Schedule, p.Spread())
 	p.report(poll.Listing, plan, err)
+	plan.Detection.Began = now
 	enqueued, err := p.Store.SaveDetection(ctx, plan.Detection)
 	if err != nil {
 		p.fail(listingID, err)

@@ -82,6 +82,7 @@ type Settlement struct {
 
 // Detection is all that one poll of a listing changes: one transaction.
 type Detection struct {
+	Began    time.Time     // when the poll began: who asks for one later still gets it
 	Listing  watch.Listing // its whole new state
 	Observed *watch.Point  // appended to the history, or confirms its last point; nil where nothing was believed
 	Changes  []watch.Change

@@ -9,6 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/sokone/sokone/migrations"
 )
 
 // Backup writes a whole, consistent copy of the database to a new file while
@@ -78,6 +82,9 @@ func verify(ctx context.Context, file string) error {
 	if _, err := os.Stat(file); err != nil {
 		return err
 	}
+	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%s-wal lies beside it, with changes that are not in it: use 'sokone backup' to make a copy of a database in use", file)
+	}
 	db, err := sql.Open("sqlite", dsn(file, "mode=ro&immutable=1&_pragma=query_only(1)"))
 	if err != nil {
 		return err
@@ -90,8 +97,44 @@ func verify(ctx context.Context, file string) error {
 	if answer != "ok" {
 		return fmt.Errorf("damaged: %s", answer)
 	}
-	var version int64
-	return db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version)
+	var version, newest int64
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version WHERE is_applied").Scan(&version); err != nil {
+		return err
+	}
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('outbox', 'watches', 'listings', 'users')").Scan(&tables); err != nil {
+		return err
+	}
+	newest, err = newestVersion()
+	switch {
+	case err != nil:
+		return err
+	case tables != 4:
+		return errors.New("it is the database of another program")
+	case version > newest:
+		return fmt.Errorf("a newer sokone wrote it (schema version %d, this one knows up to %d)", version, newest)
+	}
+	var table string
+	switch err := db.QueryRowContext(ctx, "SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1").Scan(&table); {
+	case err == nil:
+		return fmt.Errorf("references in %s lead nowhere", table)
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	return nil
+}
+
+// newestVersion is the schema that this binary knows.
+func newestVersion() (newest int64, err error) {
+	files, err := fs.Glob(migrations.FS, "*.sql")
+	for _, f := range files {
+		n, err := goose.NumericComponent(f)
+		if err != nil {
+			return 0, err
+		}
+		newest = max(newest, n)
+	}
+	return newest, err
 }
 
 func copyFile(from, to string) error {

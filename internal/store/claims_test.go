@@ -376,7 +376,7 @@ func TestOnlyWatchedListingsAreDue(t *testing.T) {
 	due(1, "somebody else watches it")
 	must(t, s.RemoveWatch(ctx, "v", other.Watch.ID, noon))
 	due(0, "and no more")
-	_, err = s.RestoreWatch(ctx, "v", other.Watch.ID)
+	_, err = s.RestoreWatch(ctx, "v", other.Watch.ID, 100)
 	must(t, err)
 	due(1, "the removal is undone")
 	_, err = s.UpdateWatch(ctx, "v", other.Watch.ID, func(w *watch.Watched) error { w.Listing.Paused = true; return nil })

@@ -25,8 +25,17 @@ func (s *Store) ImportWatches(ctx context.Context, userID string, ws []watch.Wat
 			for _, known := range found {
 				l = known
 			}
-			if _, err := watchedAlready(tx, userID, l.ID); err == nil {
+			already, err := watchedAlready(tx, userID, l.ID)
+			if err != nil {
+				return err
+			}
+			if already != "" {
 				continue
+			}
+			if len(found) > 0 { // somebody asks for it again
+				if err := resumeListing(tx, l.Resume(s.Now())); err != nil {
+					return err
+				}
 			}
 			w.Watch.UserID, w.Watch.ListingID = userID, l.ID
 			if err := insertWatch(tx, w.Watch); err != nil {

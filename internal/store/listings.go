@@ -13,9 +13,12 @@ import (
 	"github.com/sokone/sokone/internal/watch"
 )
 
-// farAhead is longer than any wait that is ever written. What is due later than
-// this from now was written by a clock that ran ahead, and is due now.
-const farAhead = 25 * time.Hour
+// farAhead is longer than any wait between two polls: a week, and a tenth. What is
+// due later than this was written by a clock that ran ahead, and is due now.
+const farAhead = 8 * 24 * time.Hour
+
+// remember is how far back a decision looks: lowest_in_days takes a year at most.
+const remember = 400 * 24 * time.Hour
 
 // Due lists listings to poll, the longest due first: not paused, not being
 // polled, and watched by somebody.
@@ -60,7 +63,7 @@ func (s *Store) BeginPoll(ctx context.Context, listingID string, now, leaseUntil
 		if p.Watches, err = watchesBy(ctx, tx, "w.listing_id = ? AND w.removed_at IS NULL AND w.paused = 0 ORDER BY w.created_at, w.id", listingID); err != nil {
 			return err
 		}
-		p.History, err = historyOf(ctx, tx, listingID, time.Time{})
+		p.History, err = historyOf(ctx, tx, listingID, now.Add(-remember))
 		return err
 	})
 	return p, ours, wrap("begin poll", err)
@@ -72,7 +75,11 @@ func (s *Store) BeginPoll(ctx context.Context, listingID string, now, leaseUntil
 func (s *Store) SaveDetection(ctx context.Context, d outbox.Detection) (enqueued int, err error) {
 	err = s.write(ctx, func(tx *tx) error {
 		enqueued = 0
-		if err := updateListing(tx, d.Listing); err != nil {
+		newer, err := readSince(tx, d.Listing.ID, d.Began)
+		if err != nil || newer {
+			return err // another poll has read it since this one began, and its word counts
+		}
+		if err := updateListing(tx, d.Listing, d.Began); err != nil {
 			return err
 		}
 		if d.Observed != nil {
@@ -263,14 +270,30 @@ func listingValues(l watch.Listing) ([]any, error) {
 		suspect, l.Paused, l.Failures, l.GoneStrikes, instant(l.NextCheckAt), l.ID}, nil
 }
 
-func updateListing(tx *tx, l watch.Listing) error {
+// readSince reports whether the listing was read by a poll that ended after the
+// given time; zero asks nothing.
+func readSince(tx *tx, listingID string, began time.Time) (newer bool, err error) {
+	if began.IsZero() {
+		return false, nil
+	}
+	err = one(tx, []any{&newer}, "SELECT coalesce(checked_at > ? AND seen_at IS NOT NULL, 0) FROM listings WHERE id = ?", instant(began), listingID)
+	return newer, err
+}
+
+// updateListing writes the state after a poll. A poll that somebody asked for
+// since this one began is not forgotten.
+func updateListing(tx *tx, l watch.Listing, began time.Time) error {
 	values, err := listingValues(l)
 	if err != nil {
 		return err
 	}
+	if began.IsZero() {
+		began = l.NextCheckAt.Add(10 * 365 * 24 * time.Hour) // nobody asked meanwhile
+	}
 	_, err = tx.exec(`UPDATE listings SET url = ?, host = ?, name = ?, image_url = ?, seen_at = ?, currency = ?, price = ?, shipping = ?, points = ?,
 		availability = ?, quantity = ?, quantity_unit = ?, found_by = ?, checked_at = ?, problem_kind = ?, problem_since = ?, problem_message = ?,
-		suspect_json = ?, paused = ?, failures = ?, gone_strikes = ?, next_check_at = ?, lease_until = NULL WHERE id = ?`, values...)
+		suspect_json = ?, paused = ?, failures = ?, gone_strikes = ?,
+		next_check_at = iif(next_check_at >= ?24, min(next_check_at, ?22), ?22), lease_until = NULL WHERE id = ?23`, append(values, instant(began))...)
 	return err
 }
 

@@ -42,12 +42,18 @@ func enqueue(tx *tx, e outbox.Entry, revision int64) (bool, error) {
 // been told. INDEXED BY, because SQLite without statistics would rather sort.
 const claimable = `
 	SELECT o.id FROM outbox o INDEXED BY outbox_due
-	WHERE o.` + openRows + ` AND coalesce(o.lease_until, o.next_attempt_at, '') <= ?1 AND o.status <> 'sending'
+	WHERE o.` + openRows + ` AND coalesce(o.lease_until, o.next_attempt_at, o.detected_at) <= ?1 AND o.status <> 'sending'
 	  AND NOT EXISTS (
 		SELECT 1 FROM outbox s INDEXED BY outbox_open
 		WHERE s.watch_id = o.watch_id AND s.` + openRows + ` AND s.id <> o.id
-		  AND (s.status = 'sending' OR s.lease_until > ?1 OR s.checked_json IS NOT NULL AND o.checked_json IS NULL))
-	ORDER BY coalesce(o.lease_until, o.next_attempt_at, ''), o.detected_at LIMIT ?2`
+		  AND (s.status = 'sending' OR s.lease_until > ?1
+		       OR s.checked_json IS NOT NULL AND o.checked_json IS NULL AND coalesce(s.next_attempt_at, '') <= ?3))
+	ORDER BY coalesce(o.lease_until, o.next_attempt_at, o.detected_at), o.id LIMIT ?2`
+
+// heldFor is the longest backoff: a sibling is held no longer than that for a
+// send that may have arrived. One whose push service asked for more time has
+// surely not.
+const heldFor = 30 * time.Minute
 
 // Claim leases due entries to an owner and loads what is needed to work on them.
 func (s *Store) Claim(ctx context.Context, r outbox.ClaimRequest) ([]outbox.Job, error) {
@@ -58,8 +64,8 @@ func (s *Store) Claim(ctx context.Context, r outbox.ClaimRequest) ([]outbox.Job,
 		}
 		var ids []int64
 		rows, err := tx.query(ctx, `
-			UPDATE outbox SET lease_owner = ?3, lease_until = ?4 WHERE id IN (`+claimable+`)
-			RETURNING id`, instant(r.Now), r.Limit, r.Owner, instant(r.LeaseUntil))
+			UPDATE outbox SET lease_owner = ?4, lease_until = ?5 WHERE id IN (`+claimable+`)
+			RETURNING id`, instant(r.Now), r.Limit, instant(r.Now.Add(heldFor)), r.Owner, instant(r.LeaseUntil))
 		err = each(rows, err, func(rows *sql.Rows) error {
 			var id int64
 			if err := rows.Scan(&id); err != nil {
@@ -74,17 +80,27 @@ func (s *Store) Claim(ctx context.Context, r outbox.ClaimRequest) ([]outbox.Job,
 		jobs, err = jobsBy(ctx, tx, "o.id IN (SELECT value FROM json_each(?)) ORDER BY o.id", list(ids))
 		return err
 	})
-	return jobs, wrap("claim", err)
+	// One that cannot be read is for a newer binary: it keeps its lease, and holds
+	// up nobody else.
+	readable := jobs[:0]
+	for _, j := range jobs {
+		if j.Entry.Snapshot.Schema == 0 {
+			s.Logger.Error("store: entry cannot be read by this version", "event_id", j.Entry.EventID)
+			continue
+		}
+		readable = append(readable, j)
+	}
+	return readable, wrap("claim", err)
 }
 
 // rescue takes entries back from senders that died. A send that had begun counts
 // as an attempt; it is due again at once.
 func rescue(ctx context.Context, tx *tx, r outbox.ClaimRequest) error {
-	now, far := instant(r.Now), instant(r.Now.Add(farAhead))
+	now, far := instant(r.Now), instant(r.Now.Add(outbox.Lifetime+time.Hour))
 	// Written by a clock that ran ahead: due now.
 	if _, err := tx.exec(`UPDATE outbox INDEXED BY outbox_due SET lease_owner = NULL, lease_until = NULL,
 		detected_payload_json = json_set(detected_payload_json, '$._retry.nextAttemptAt', ?1)
-		WHERE `+openRows+` AND coalesce(lease_until, next_attempt_at, '') > ?2 AND status <> 'sending'`, now, far); err != nil {
+		WHERE `+openRows+` AND coalesce(lease_until, next_attempt_at, detected_at) > ?2 AND status <> 'sending'`, now, far); err != nil {
 		return err
 	}
 	type cut struct {
@@ -177,17 +193,21 @@ func (s *Store) BeginSend(ctx context.Context, b outbox.SendStart) error {
 		return wrap("begin send", err)
 	}
 	return wrap("begin send", s.write(ctx, func(tx *tx) error {
-		begun, err := move(tx, b.EntryID, b.Owner, b.From, outbox.Ending{To: outbox.Sending, RetryCount: b.RetryCount}, "lease_until = ?, checked_json = ?", instant(b.LeaseUntil), string(checked))
-		if err != nil {
+		var current, leased sql.NullBool
+		err := one(tx, []any{&current, &leased}, `SELECT w.revision = ? AND w.removed_at IS NULL AND w.paused = 0, o.lease_until > ?
+				AND NOT EXISTS (SELECT 1 FROM outbox s INDEXED BY outbox_open WHERE s.watch_id = o.watch_id AND s.`+openRows+` AND s.id <> o.id AND s.status = 'sending')
+			FROM outbox o LEFT JOIN watches w ON w.id = o.watch_id WHERE o.id = ? AND o.lease_owner = ?`, b.WatchRevision, instant(s.Now()), b.EntryID, b.Owner)
+		switch {
+		case errors.Is(err, watch.ErrNotFound) || err == nil && !leased.Bool:
+			return outbox.ErrLeaseLost // ended, and a sibling may be on its way
+		case err != nil:
 			return err
+		case !current.Bool:
+			return outbox.ErrChanged
 		}
-		if !begun {
-			return outbox.ErrLeaseLost
-		}
-		var current bool
-		err = one(tx, []any{&current}, "SELECT revision = ? AND removed_at IS NULL AND paused = 0 FROM watches WHERE id = ?", b.WatchRevision, b.WatchID)
-		if errors.Is(err, watch.ErrNotFound) || err == nil && !current {
-			return outbox.ErrChanged // and the move above is undone with it
+		begun, err := move(tx, b.EntryID, b.Owner, b.From, outbox.Ending{To: outbox.Sending, RetryCount: b.RetryCount}, "lease_until = ?, checked_json = ?", instant(b.LeaseUntil), string(checked))
+		if err == nil && !begun {
+			err = outbox.ErrLeaseLost
 		}
 		return err
 	}))
@@ -284,7 +304,7 @@ func entriesBy(ctx context.Context, q queryer, where string, args ...any) ([]out
 			return err
 		}
 		if err := readPayload([]byte(payload), &e); err != nil {
-			return fmt.Errorf("entry %s: %w", e.EventID, err)
+			e.Snapshot = outbox.Snapshot{} // schema 0: it cannot be read, and the others can
 		}
 		if checked.Valid {
 			e.Checked = &outbox.Checked{}

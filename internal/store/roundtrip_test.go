@@ -206,7 +206,7 @@ func TestWhatIsNotYoursIsNotFound(t *testing.T) {
 			return err
 		},
 		"remove":  func() error { return s.RemoveWatch(ctx, "v", id, noon) },
-		"restore": func() error { _, err := s.RestoreWatch(ctx, "v", id); return err },
+		"restore": func() error { _, err := s.RestoreWatch(ctx, "v", id, 100); return err },
 	} {
 		if err := do(); !errors.Is(err, watch.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
@@ -247,16 +247,16 @@ func TestWatchesOfOneShopper(t *testing.T) {
 	if err := s.RemoveWatch(ctx, "u", "1", noon); !errors.Is(err, watch.ErrNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
-	back, err := s.RestoreWatch(ctx, "u", "1")
+	back, err := s.RestoreWatch(ctx, "u", "1", 100)
 	must(t, err)
 	if back.Watch.Removed || back.Watch.Revision != first.Watch.Revision+2 || len(back.Watch.Triggers) != 3 {
 		t.Errorf("restored %+v", back.Watch)
 	}
-	if _, err := s.RestoreWatch(ctx, "u", "1"); !errors.Is(err, watch.ErrNotFound) {
+	if _, err := s.RestoreWatch(ctx, "u", "1", 100); !errors.Is(err, watch.ErrNotFound) {
 		t.Errorf("one that is not removed: %v", err)
 	}
 	must(t, s.RemoveWatch(ctx, "u", "1", noon.Add(-undoFor)))
-	if _, err := s.RestoreWatch(ctx, "u", "1"); !errors.Is(err, watch.ErrNotFound) {
+	if _, err := s.RestoreWatch(ctx, "u", "1", 100); !errors.Is(err, watch.ErrNotFound) {
 		t.Errorf("after a day: %v", err)
 	}
 	boom := errors.New("boom")

@@ -73,8 +73,8 @@ func (s *Store) Stats(ctx context.Context, now time.Time) (Stats, error) {
 // OldestDue is since when the longest waiting entry is due; zero if none is.
 func (s *Store) OldestDue(ctx context.Context, now time.Time) (time.Time, error) {
 	var due time.Time
-	err := one(s, []any{clock{&due}}, `SELECT max(detected_at, coalesce(lease_until, next_attempt_at, detected_at)) FROM outbox
-		WHERE `+openRows+` AND coalesce(lease_until, next_attempt_at, '') <= ? ORDER BY coalesce(lease_until, next_attempt_at, ''), detected_at LIMIT 1`, instant(now))
+	err := one(s, []any{clock{&due}}, `SELECT coalesce(lease_until, next_attempt_at, detected_at) FROM outbox INDEXED BY outbox_due
+		WHERE `+openRows+` AND coalesce(lease_until, next_attempt_at, detected_at) <= ? ORDER BY coalesce(lease_until, next_attempt_at, detected_at), id LIMIT 1`, instant(now))
 	if errors.Is(err, watch.ErrNotFound) {
 		err = nil
 	}

@@ -80,7 +80,20 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 }
 
 // Close waits for the writes under way and closes the database.
-func (s *Store) Close() error { return errors.Join(s.writes.close(), s.readers.Close()) }
+func (s *Store) Close() error {
+	s.mu.Lock()
+	for _, stmt := range s.reads {
+		_ = stmt.Close() // the pool is closed with them
+	}
+	s.mu.Unlock()
+	return errors.Join(s.readers.Close(), s.writes.close())
+}
+
+// Exists reports whether a data directory holds a database.
+func Exists(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, databaseFile))
+	return err == nil
+}
 
 // Ping reads and writes, as a check of health: a full disk or a locked database
 // shows here.
@@ -90,7 +103,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return fmt.Errorf("store: read: %w", err)
 	}
 	return s.write(ctx, func(tx *tx) error {
-		_, err := tx.exec("DELETE FROM link_codes WHERE expires_at < ?", instant(s.Now().Add(-24*time.Hour)))
+		_, err := tx.exec("INSERT INTO health (id, at) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET at = ?1", instant(s.Now()))
 		return err
 	})
 }
@@ -103,10 +116,17 @@ func prepareFile(dir, file string) (existed bool, err error) {
 	switch {
 	case err == nil:
 		existed = true
+		if err := os.Chmod(file, 0o600); err != nil {
+			return false, fmt.Errorf("store: %w", err)
+		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return false, fmt.Errorf("store: %w", err)
 	default:
-		if _, err := os.Stat(marker); err == nil {
+		_, marked := os.Stat(marker)
+		if _, err := os.Stat(file); err == nil {
+			break // another process has just begun, and made both
+		}
+		if marked == nil {
 			return false, fmt.Errorf("store: %s is missing, though there was a database in %s before: "+
 				"bring it back with 'sokone restore', or remove %s to begin anew", databaseFile, dir, marker)
 		}
@@ -161,10 +181,28 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, existed bool) error {
 		}
 	}
 	if _, err := provider.Up(ctx); err != nil {
+		if waitMigrated(ctx, provider, newest) {
+			return nil // another process that started at the same time was first
+		}
 		return fmt.Errorf("store: migrate from version %d: %w", current, err)
 	}
 	s.Logger.Info("store: schema migrated", "from", current, "to", newest)
 	return nil
+}
+
+// waitMigrated waits a little for another process that migrates.
+func waitMigrated(ctx context.Context, provider *goose.Provider, newest int64) bool {
+	for range 50 {
+		if v, err := provider.GetDBVersion(ctx); err == nil && v == newest {
+			return true
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return false
 }
 
 // SchemaVersion is the version of the open database.

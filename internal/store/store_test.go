@@ -357,7 +357,7 @@ func TestTheDatabaseItselfKeepsTheSnapshotAndTheEnd(t *testing.T) {
 func TestAClaimUsesTheIndexOfDueRows(t *testing.T) {
 	s := open(t, t.TempDir())
 	var plan strings.Builder
-	rows, err := s.query(ctx, "EXPLAIN QUERY PLAN "+claimable, "", 50)
+	rows, err := s.query(ctx, "EXPLAIN QUERY PLAN "+claimable, "", 50, "")
 	must(t, each(rows, err, func(r *sql.Rows) error {
 		var a, b, c int
 		var detail string

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/sokone/sokone/internal/money"
@@ -37,7 +38,11 @@ func (s *Store) CreateWatch(ctx context.Context, w watch.Watch, l watch.Listing,
 			}
 		}
 		for _, known := range found {
-			if id, err := watchedAlready(tx, w.UserID, known.ID); err == nil {
+			id, err := watchedAlready(tx, w.UserID, known.ID)
+			if err != nil {
+				return err
+			}
+			if id != "" {
 				out.Watch.ID = id
 				return watch.ErrConflict
 			}
@@ -67,9 +72,12 @@ func liveWatches(tx *tx, userID string) (n int, err error) {
 	return n, err
 }
 
-// watchedAlready finds the user's watch on a listing; watch.ErrNotFound if there is none.
+// watchedAlready finds the user's watch on a listing; "" if there is none.
 func watchedAlready(tx *tx, userID, listingID string) (id string, err error) {
 	err = one(tx, []any{&id}, "SELECT id FROM watches WHERE listing_id = ? AND user_id = ? AND removed_at IS NULL", listingID, userID)
+	if errors.Is(err, watch.ErrNotFound) {
+		err = nil
+	}
 	return id, err
 }
 
@@ -178,12 +186,34 @@ func (s *Store) RemoveWatch(ctx context.Context, userID, id string, at time.Time
 	return s.mark(ctx, "remove watch", "UPDATE watches SET removed_at = ?, revision = revision + 1 WHERE user_id = ? AND id = ? AND removed_at IS NULL", instant(at), userID, id)
 }
 
-// RestoreWatch undoes a removal of the last day.
-func (s *Store) RestoreWatch(ctx context.Context, userID, id string) (watch.Watched, error) {
-	err := s.mark(ctx, "restore watch", "UPDATE watches SET removed_at = NULL, revision = revision + 1 WHERE removed_at > ? AND user_id = ? AND id = ?",
-		instant(s.Now().Add(-undoFor)), userID, id)
+// RestoreWatch undoes a removal of the last day, unless the user watches the
+// listing anew, or has as many watches as they may.
+func (s *Store) RestoreWatch(ctx context.Context, userID, id string, maxWatches int) (watch.Watched, error) {
+	err := s.write(ctx, func(tx *tx) error {
+		var listingID string
+		if err := one(tx, []any{&listingID}, "SELECT listing_id FROM watches WHERE removed_at > ? AND user_id = ? AND id = ?",
+			instant(s.Now().Add(-undoFor)), userID, id); err != nil {
+			return err
+		}
+		other, err := watchedAlready(tx, userID, listingID)
+		if err == nil && other != "" {
+			err = watch.ErrConflict
+		}
+		if err != nil {
+			return err
+		}
+		live, err := liveWatches(tx, userID)
+		if err == nil && live >= maxWatches {
+			err = watch.ErrLimit
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec("UPDATE watches SET removed_at = NULL, revision = revision + 1 WHERE id = ?", id)
+		return err
+	})
 	if err != nil {
-		return watch.Watched{}, err
+		return watch.Watched{}, wrap("restore watch", err)
 	}
 	return s.Watch(ctx, userID, id)
 }

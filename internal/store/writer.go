@@ -77,7 +77,13 @@ func (w *writer) close() error {
 	}
 	w.mu.Unlock()
 	<-w.stopped
-	return errors.Join(w.conn.Close(), w.db.Close())
+	// Statements of a connection outlive it, and keep SQLite from closing the
+	// file and writing the log back into it.
+	var errs []error
+	for _, s := range w.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errors.Join(errs...), w.conn.Close(), w.db.Close())
 }
 
 func (w *writer) run() {
