@@ -129,7 +129,7 @@ func main() {
 func nameVariable(k *kong.Kong, err error) string {
 	message := err.Error()
 	for _, f := range k.Model.Flags {
-		if len(f.Envs) > 0 && strings.Contains(message, "--"+f.Name) {
+		if len(f.Envs) > 0 && strings.HasPrefix(message, "--"+f.Name+":") {
 			return f.Envs[0] + " (" + message + ")"
 		}
 	}

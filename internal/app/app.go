@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/sokone/sokone/internal/api"
@@ -57,6 +58,10 @@ type App struct {
 
 	o    Options
 	jobs []*job
+
+	readyMu   sync.Mutex // guards the last answer about readiness
+	readyAt   time.Time
+	readyLast map[string]error
 }
 
 // longestWait is the longest that a failing listing waits for its next poll.
@@ -155,7 +160,7 @@ func Keys(c config.Config) (push.Keys, error) {
 		return keys, nil
 	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
-		return push.Keys{}, fmt.Errorf("data directory (SOKONE_DATA): %w", err)
+		return push.Keys{}, &ConfigError{fmt.Errorf("SOKONE_DATA is %q: %w", c.Data, err)}
 	}
 	return push.LoadOrCreateKeys(c.Data)
 }

@@ -94,6 +94,9 @@ func Quote(ctx context.Context, c config.Config, address string, out io.Writer) 
 // VAPID prints the keys, made if there are none. The private one is printed only
 // when asked for.
 func VAPID(c config.Config, private bool, out io.Writer) error {
+	if _, err := c.Parse(); err != nil {
+		return &ConfigError{err}
+	}
 	keys, err := Keys(c)
 	if err != nil {
 		return err
@@ -110,6 +113,9 @@ func withStore(ctx context.Context, c config.Config, do func(*store.Store) error
 	v, err := c.Parse()
 	if err != nil {
 		return &ConfigError{err}
+	}
+	if !store.Exists(c.Data) {
+		return &ConfigError{fmt.Errorf("SOKONE_DATA is %q: there is no database in it", c.Data)}
 	}
 	s, err := store.Open(ctx, c.Data, store.Options{Logger: NewLogger(c, v, os.Stderr), Now: time.Now})
 	if err != nil {
@@ -130,6 +136,9 @@ func Backup(ctx context.Context, c config.Config, file string, out io.Writer) er
 
 // Restore puts a backup into an empty data directory.
 func Restore(ctx context.Context, c config.Config, file string, out io.Writer) error {
+	if _, err := c.Parse(); err != nil {
+		return &ConfigError{err}
+	}
 	if err := store.Restore(ctx, file, c.Data); err != nil {
 		return err
 	}
@@ -150,27 +159,32 @@ func Check(ctx context.Context, c config.Config, out io.Writer) error {
 	})
 }
 
-// Migrate brings the schema up to date; so does every start.
+// Migrate brings the schema up to date, or makes the database; so does every start.
 func Migrate(ctx context.Context, c config.Config, out io.Writer) error {
-	return withStore(ctx, c, func(s *store.Store) error {
-		v, err := s.SchemaVersion(ctx)
-		if err != nil {
-			return err
-		}
-		return printJSON(out, map[string]any{"schema_version": v})
-	})
+	a, err := New(ctx, c, Options{})
+	if err != nil {
+		return err
+	}
+	v, err := a.Store.SchemaVersion(ctx)
+	if err == nil {
+		err = printJSON(out, map[string]any{"schema_version": v})
+	}
+	return errors.Join(err, a.Close())
 }
 
 // Healthcheck asks a running server whether it is ready, for containers that
 // have no other program to ask with.
 func Healthcheck(ctx context.Context, c config.Config) error {
-	_, port, err := net.SplitHostPort(c.Listen)
+	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
 		return &ConfigError{fmt.Errorf("SOKONE_LISTEN is %q: %w", c.Listen, err)}
 	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1" // it listens everywhere
+	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+port+"/readyz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/sokone/sokone/internal/api"
@@ -88,9 +89,15 @@ func RunDemo(ctx context.Context, c config.Config, log, say io.Writer) error {
 
 // demoListener takes another port where the usual one is taken.
 func demoListener(address string) (net.Listener, string, error) {
+	if host, port, err := net.SplitHostPort(address); err == nil && host == "" {
+		address = net.JoinHostPort("127.0.0.1", port) // it may ask this machine's own addresses, so nobody else may ask it
+	}
 	l, err := net.Listen("tcp", address)
 	if err == nil {
 		return l, "", nil
+	}
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return nil, "", &ConfigError{fmt.Errorf("SOKONE_LISTEN is %q: %w", address, err)}
 	}
 	l, other := net.Listen("tcp", "127.0.0.1:0")
 	if other != nil {
@@ -147,7 +154,7 @@ func (a *App) furnish(ctx context.Context, adapter *demo.Adapter, phone *pushtes
 
 // keepCode renews the code, so that the address works in every browser.
 func (a *App) keepCode(ctx context.Context, userID string) {
-	tick := time.NewTicker(2 * time.Second)
+	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		if err := a.Store.CreateLinkCode(ctx, userID, api.HashLinkCode(demoCode), time.Now().Add(demoFor)); err != nil && ctx.Err() == nil {

@@ -14,8 +14,21 @@ import (
 // with dispatch.
 const longestDue = 15 * time.Minute
 
+// readyFor is how long an answer about readiness is kept: anybody may ask, and
+// each answer costs a write.
+const readyFor = 2 * time.Second
+
 // Ready checks the parts that the promise depends on, by name.
 func (a *App) Ready(ctx context.Context) map[string]error {
+	a.readyMu.Lock()
+	defer a.readyMu.Unlock()
+	if now := a.o.Now(); a.readyAt.IsZero() || now.Sub(a.readyAt).Abs() >= readyFor {
+		a.readyAt, a.readyLast = now, a.check(ctx)
+	}
+	return a.readyLast
+}
+
+func (a *App) check(ctx context.Context) map[string]error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	checks := map[string]error{"database": a.Store.Ping(ctx), "cron": nil, "outbox": nil}

@@ -95,19 +95,19 @@ func TestReadinessSeesACronThatIsDead(t *testing.T) {
 	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 	a := testApp(t, io.Discard, clock)
 	a.jobs = []*job{{name: "detect", schedule: every(t, "* * * * *"), lastDone: clock()}}
-	if err := a.Ready(context.Background())["cron"]; err != nil {
+	if err := a.check(context.Background())["cron"]; err != nil {
 		t.Errorf("just started: %v", err)
 	}
 	mu.Lock()
 	now = now.Add(10 * time.Minute)
 	mu.Unlock()
-	if err := a.Ready(context.Background())["cron"]; err == nil || !strings.Contains(err.Error(), "detect") {
+	if err := a.check(context.Background())["cron"]; err == nil || !strings.Contains(err.Error(), "detect") {
 		t.Errorf("ten minutes without a pass: %v", err)
 	}
 	if err := a.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Ready(context.Background())["database"]; err == nil {
+	if err := a.check(context.Background())["database"]; err == nil {
 		t.Error("a closed database is ready")
 	}
 }

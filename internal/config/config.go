@@ -83,7 +83,7 @@ func (c *Config) Parse() (Values, error) {
 	}
 	for name, spec := range map[string]string{"SOKONE_DETECT_CRON": c.DetectCron, "SOKONE_DISPATCH_CRON": c.DispatchCron} {
 		if spec != Off {
-			if _, err := cron.ParseStandard(spec); err != nil {
+			if err := schedule(spec); err != nil {
 				return v, fault(name, spec, fmt.Errorf("use five fields as in \"*/5 * * * *\", \"@every 1m\", or \"off\" (%w)", err))
 			}
 		}
@@ -120,6 +120,17 @@ func (c *Config) Parse() (Values, error) {
 	if (c.RakutenApplicationID == "") != (c.RakutenAccessKey == "") {
 		return v, fmt.Errorf("SOKONE_RAKUTEN_APPLICATION_ID and SOKONE_RAKUTEN_ACCESS_KEY go together: set both or neither")
 	}
+	if err := hosts(c.PushHosts); err != nil {
+		return v, fault("SOKONE_PUSH_HOSTS", strings.Join(c.PushHosts, ","), err)
+	}
+	for name, address := range map[string]string{"SOKONE_RAKUTEN_ENDPOINT": c.RakutenEndpoint, "SOKONE_RAKUTEN_SITE_URL": c.RakutenSiteURL, "SOKONE_YAHOO_ENDPOINT": c.YahooEndpoint} {
+		if err := endpoint(address); err != nil {
+			return v, fault(name, address, err)
+		}
+	}
+	if c.Data == "" {
+		return v, fmt.Errorf("SOKONE_DATA is empty: name a directory")
+	}
 	if c.Robots != "respect" && c.Robots != "ignore" {
 		return v, fault("SOKONE_ROBOTS", c.Robots, fmt.Errorf("use respect or ignore"))
 	}
@@ -136,12 +147,43 @@ func fault(name, value string, err error) error {
 	return fmt.Errorf("%s is %q: %w", name, value, err)
 }
 
+// schedule checks a cron specification. Times are UTC, so it names no zone (the
+// parser would panic on one without fields), and it must come round.
+func schedule(spec string) error {
+	if strings.Contains(spec, "TZ=") {
+		return fmt.Errorf("times are UTC; name no zone")
+	}
+	s, err := cron.ParseStandard(spec)
+	if err == nil && s.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		err = fmt.Errorf("there is no such day")
+	}
+	return err
+}
+
+// hosts checks names of push services.
+func hosts(names []string) error {
+	for _, n := range names {
+		if u, err := url.Parse("https://" + strings.TrimPrefix(n, ".") + "/"); err != nil || u.Hostname() != strings.TrimPrefix(n, ".") || !strings.Contains(u.Hostname(), ".") {
+			return fmt.Errorf("use host names as in push.example.org or .example.org (%q is none)", n)
+		}
+	}
+	return nil
+}
+
+// endpoint checks another address of an interface; "" is the usual one.
+func endpoint(s string) error {
+	if u, err := url.Parse(s); s != "" && (err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http") {
+		return fmt.Errorf("use an address that begins with https://")
+	}
+	return nil
+}
+
 func publicURL(s string) (string, error) {
 	if s == "" {
 		return "", nil
 	}
 	u, err := url.Parse(strings.TrimSuffix(s, "/"))
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || u.Path != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil {
 		return "", fmt.Errorf("use the address that people open, as in https://sokone.example, without a path")
 	}
 	return u.String(), nil

@@ -14,13 +14,13 @@ import (
 func TestWrongConfigurationRefusesToStartAndNamesTheVariable(t *testing.T) {
 	for _, setting := range []string{
 		"SOKONE_LISTEN=nonsense", "SOKONE_PUBLIC_URL=sokone.example", "SOKONE_PUBLIC_URL=https://a.example/path", "SOKONE_CONTACT=me", "SOKONE_CONTACT=mailto:op@localhost",
-		"SOKONE_DETECT_CRON=often", "SOKONE_DISPATCH_CRON=61 * * * *", "SOKONE_POLL_INTERVAL=soon", "SOKONE_POLL_INTERVAL=-1s", "SOKONE_HOST_INTERVAL=2", "SOKONE_LEASE=0s",
+		"SOKONE_DETECT_CRON=often", "SOKONE_DISPATCH_CRON=61 * * * *", "SOKONE_DISPATCH_CRON=TZ=UTC", "SOKONE_DETECT_CRON=0 0 30 2 *", "SOKONE_PUSH_HOSTS=https://push.example/x", "SOKONE_RAKUTEN_ENDPOINT=nonsense", "SOKONE_PUBLIC_URL=https://:8080", "SOKONE_PUBLIC_URL=https://a.example?", "SOKONE_DATA=/dev/null/x", "SOKONE_DATA=", "SOKONE_POLL_INTERVAL=soon", "SOKONE_POLL_INTERVAL=-1s", "SOKONE_HOST_INTERVAL=2", "SOKONE_LEASE=0s",
 		"SOKONE_OUTBOX_MAX_RETRY=0", "SOKONE_OUTBOX_MAX_RETRY=many", "SOKONE_PUSH_TTL=2h", "SOKONE_RATE_LIMIT=fast", "SOKONE_RATE_LIMIT=0/m", "SOKONE_MAX_WATCHES=0",
 		"SOKONE_ALLOW_NETWORKS=10.0.0.0/99", "SOKONE_TRUSTED_PROXIES=proxy", "SOKONE_ROBOTS=maybe", "SOKONE_RAKUTEN_ACCESS_KEY=alone", "SOKONE_LOG_FORMAT=xml", "SOKONE_LOG_LEVEL=loud", "SOKONE_VAPID_PUBLIC_KEY=abc",
 	} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(binary, "serve")
+			cmd := exec.Command(binary, "serve") // of two settings of one variable, the last counts
 			cmd.Env = []string{"SOKONE_DATA=" + t.TempDir(), "SOKONE_LISTEN=127.0.0.1:0", setting}
 			out, err := cmd.CombinedOutput()
 			name, _, _ := strings.Cut(setting, "=")
@@ -233,5 +233,19 @@ func TestTheDemoShowsTheMainJob(t *testing.T) {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("the demo does not say %q:\n%s", want, said.String())
 		}
+	}
+}
+
+func TestACommandOnADirectoryWithoutADatabaseMakesNone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, args := range [][]string{{"check"}, {"backup", filepath.Join(dir, "copy.db")}} {
+		cmd := exec.Command(binary, append(args, "--data", filepath.Join(dir, "wrong"))...)
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "SOKONE_DATA") {
+			t.Errorf("%v: %v %s", args, err, out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "wrong")); err == nil {
+		t.Error("a directory was made")
 	}
 }
