@@ -49,6 +49,9 @@ func (d *document) complete(q *shop.Quote) {
 	if q.ImageURL == "" {
 		q.ImageURL = d.image(first(d.meta["og:image:secure_url"], d.meta["og:image"], d.meta["twitter:image"]))
 	}
+	if !q.Quantity.Known() {
+		q.Quantity = Quantity(q.Name)
+	}
 }
 
 func (d *document) image(ref string) string {

@@ -105,6 +105,8 @@ func separators(n, currency, lang string) (string, bool) {
 	}
 	// Three digits after one separator: a group or a fraction?
 	switch {
+	case wholeInPractice[currency]:
+		return whole + frac, true
 	case money.ValidCurrency(currency) && money.Digits(currency) == 0:
 		return whole + frac, true
 	case money.ValidCurrency(currency) && money.Digits(currency) == 3:
@@ -114,11 +116,17 @@ func separators(n, currency, lang string) (string, bool) {
 			return whole + frac, true
 		}
 		return "", false // 1,499 in a language of decimal commas: no price has three decimals
-	case sep == ",":
+	case sep == ",", lang == "" && !pointCurrencies[currency]:
 		return whole + frac, true
 	}
 	return whole + "." + frac, true
 }
+
+// wholeInPractice are currencies whose fractions no shop writes any more.
+var wholeInPractice = map[string]bool{"IDR": true, "HUF": true, "COP": true, "CRC": true, "TZS": true, "IRR": true, "LBP": true, "MMK": true}
+
+// pointCurrencies belong to countries that write a decimal point.
+var pointCurrencies = map[string]bool{"USD": true, "GBP": true, "AUD": true, "CAD": true, "NZD": true, "SGD": true, "HKD": true, "INR": true, "CNY": true, "TWD": true, "MYR": true, "THB": true, "PHP": true, "ILS": true, "MXN": true}
 
 // grouped reports whether all parts but the first have three digits, or two as
 // in India, with three at the end.

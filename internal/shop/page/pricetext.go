@@ -1,0 +1,202 @@
+package page
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/sokone/sokone/internal/money"
+)
+
+// amountIn finds numbers as prices have them: digits grouped by threes (or in
+// India by twos) with blanks, dots, commas or apostrophes, and a fraction; else
+// digits with separators.
+var amountIn = regexp.MustCompile(`[0-9]{1,3}(?:[ \x{00a0}\x{202f}\x{2009}'’][0-9]{3})+(?:[.,][0-9]{1,2})?|[0-9]+(?:[.,'’][0-9]+)*`)
+
+// signsOf are the marks of currencies in price texts, the longest first. One
+// that several currencies share has none of them here: language and country
+// tell those apart.
+var signsOf = []struct{ sign, currency string }{
+	{"HK$", "HKD"}, {"NT$", "TWD"}, {"US$", "USD"}, {"US $", "USD"}, {"U$S", "USD"}, {"AU$", "AUD"}, {"A$", "AUD"}, {"CA$", "CAD"}, {"C$", "CAD"}, {"NZ$", "NZD"}, {"MX$", "MXN"}, {"R$", "BRL"}, {"S$", "SGD"},
+	{"€", "EUR"}, {"£", "GBP"}, {"₹", "INR"}, {"₩", "KRW"}, {"₽", "RUB"}, {"₺", "TRY"}, {"฿", "THB"}, {"₫", "VND"}, {"₪", "ILS"}, {"₴", "UAH"}, {"₱", "PHP"}, {"₦", "NGN"}, {"₸", "KZT"}, {"₼", "AZN"}, {"₾", "GEL"}, {"₡", "CRC"}, {"₲", "PYG"}, {"៛", "KHR"}, {"৳", "BDT"},
+	{"zł", "PLN"}, {"Kč", "CZK"}, {"грн", "UAH"}, {"руб", "RUB"}, {"円", "JPY"}, {"원", "KRW"}, {"元", "CNY"}, {"Ft", "HUF"}, {"Rs.", "INR"}, {"RM", "MYR"}, {"Rp", "IDR"}, {"TL", "TRY"}, {"ر.س", "SAR"},
+}
+
+// codeIn is an ISO 4217 code that may touch its number: "EUR29.66".
+var codeIn = regexp.MustCompile(`(?:^|[^A-Za-z])([A-Z]{3})(?:[^A-Za-z]|$)`)
+
+// free are words for a price of nothing.
+var free = regexp.MustCompile(`(?i)^\s*(free|gratis|gratuit|kostenlos|無料)\s*[!.]?\s*$`)
+
+// cents are prices in hundredths: 99p, 99¢.
+var cents = regexp.MustCompile(`^\s*([0-9]{1,2})\s*(p|¢|ct|Cent)\s*$`)
+
+// signAsPoint is a sign in the place of the decimal point: 35€90, 35 € 99.
+var signAsPoint = regexp.MustCompile(`([0-9])\s*(€|£|zł)\s?([0-9]{2})(?:[^0-9]|$)`)
+
+// dashes end a price without fraction: 1299.–, 1299,-, 2499/-, 1299:-.
+var dashes = regexp.MustCompile(`([0-9])\s*(?:[.,:]\s*[-–—]+|/[-–])`)
+
+// ReadPrice reads the price in a short text of a page. hint is a text near it
+// that may hold the currency, lang the page's language. The amount is a plain
+// decimal; currency is "" where no mark settles it. It reports false where there
+// is no number, or where what is there can be read two ways.
+func ReadPrice(text, hint, lang string) (amount, currency string, ok bool) {
+	s := digitsOf(text)
+	currency = signCurrency(s)
+	if currency == "" {
+		currency = signCurrency(digitsOf(hint))
+	}
+	if free.MatchString(s) {
+		return "0", currency, true
+	}
+	if m := cents.FindStringSubmatch(s); m != nil {
+		whole := "00" + m[1]
+		if m[2] == "p" {
+			currency = "GBP"
+		}
+		return "0." + whole[len(whole)-2:], currency, true
+	}
+	s = signAsPoint.ReplaceAllString(s, "$1.$3 $2")
+	s = dashes.ReplaceAllString(s, "$1 ")
+	if man := manYen.FindStringSubmatch(s); man != nil {
+		return tenThousands(man), "JPY", true
+	}
+	if aboutShipping.MatchString(s) {
+		return "", "", false
+	}
+	s = looseFraction.ReplaceAllString(s, "$1$2$3")
+	spans := prices(s)
+	if len(spans) == 0 {
+		return "", "", false
+	}
+	span := spans[0]
+	if len(spans) > 1 && rangeOf(s, spans) {
+		span = spans[0] // "from 26 to 50 €"
+	} else if len(spans) > 1 {
+		// Several numbers: the one that stands by a sign is the price.
+		if m := nowWords.FindStringIndex(s); m != nil && spans[len(spans)-1][0] > m[0] {
+			for _, sp := range spans {
+				if sp[0] > m[0] {
+					span = sp // "was 120, now 60"
+					break
+				}
+			}
+		} else if i := bySign(s, spans); i >= 0 {
+			span = spans[i]
+		} else if !agreeing(s, spans) {
+			return "", "", false
+		}
+	}
+	if negative(s, span[0]) {
+		return "", "", false
+	}
+	amount, ok = separators(s[span[0]:span[1]], currency, lang)
+	return amount, currency, ok
+}
+
+// aboutShipping: the number is what shipping is free from.
+var aboutShipping = regexp.MustCompile(`(?i)free (shipping|delivery)|gratis versand|versandkostenfrei|livraison gratuite|送料無料`)
+
+// looseFraction is a blank between the decimal separator and two digits: "8. 94".
+var looseFraction = regexp.MustCompile(`([0-9])([.,]) ([0-9]{2})\b`)
+
+// nowWords stand before the price that is paid, where another is told first.
+var nowWords = regexp.MustCompile(`(?i)\b(now|jetzt|nur|sale price|maintenant|ahora)\b|特価|セール価格|税込`)
+
+// prices are the spans of numbers that can be prices: no percentages.
+func prices(s string) [][]int {
+	var out [][]int
+	for _, sp := range amountIn.FindAllStringIndex(s, 8) {
+		if after := strings.TrimLeft(s[sp[1]:min(len(s), sp[1]+4)], " "); !strings.HasPrefix(after, "%") {
+			out = append(out, sp)
+		}
+	}
+	return out
+}
+
+var between = regexp.MustCompile(`(?i)^\s*(?:[€£$]\s*)?(-|–|—|~|〜|～|to|bis|à|a|do)\s*(?:[€£$]\s*)?$`)
+
+// rangeOf reports whether the first two numbers are the ends of a range.
+func rangeOf(s string, spans [][]int) bool {
+	return between.MatchString(s[spans[0][1]:spans[1][0]])
+}
+
+// manYen is a Japanese amount in ten thousands: 1万2,800円.
+var manYen = regexp.MustCompile(`([0-9]+(?:\.[0-9]+)?)\s*万\s*([0-9][0-9,]*)?\s*円?`)
+
+func tenThousands(m []string) string {
+	whole, frac, _ := strings.Cut(m[1], ".")
+	frac = (frac + "0000")[:4]
+	rest := strings.ReplaceAll(m[2], ",", "")
+	if rest != "" {
+		frac = strings.Repeat("0", max(4-len(rest), 0)) + rest
+	}
+	return strings.TrimLeft(whole+frac, "0")
+}
+
+// signCurrency is the currency that a mark in the text settles; "" for none, or
+// for one that several share.
+func signCurrency(s string) string {
+	for _, m := range codeIn.FindAllStringSubmatch(s, 4) {
+		if money.ValidCurrency(m[1]) {
+			return m[1]
+		}
+	}
+	for _, k := range signsOf {
+		if containsSign(s, k.sign) {
+			return k.currency
+		}
+	}
+	return ""
+}
+
+// containsSign keeps letters of a word from being taken for a sign: "Ft" is one
+// in "990 Ft", and none in "Ftbl".
+func containsSign(s, sign string) bool {
+	for from := 0; ; {
+		i := strings.Index(s[from:], sign)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(sign)
+		letter := func(b byte) bool { return b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z' }
+		if !letter(sign[0]) || (i == 0 || !letter(s[i-1])) && (end == len(s) || !letter(s[end])) {
+			return true
+		}
+		from = end
+	}
+}
+
+// bySign finds the first number with a mark of a currency right before or after
+// it; -1 if there is none.
+func bySign(s string, spans [][]int) int {
+	for i, sp := range spans {
+		before := strings.TrimRight(s[max(0, sp[0]-8):sp[0]], " \u00a0\u202f")
+		after := strings.TrimLeft(s[sp[1]:min(len(s), sp[1]+12)], " \u00a0\u202f")
+		for _, k := range append(signsOf, struct{ sign, currency string }{"$", ""}, struct{ sign, currency string }{"¥", ""}) {
+			if strings.HasSuffix(before, k.sign) || strings.HasPrefix(after, k.sign) {
+				return i
+			}
+		}
+		if len(before) >= 3 && money.ValidCurrency(before[len(before)-3:]) || len(after) >= 3 && money.ValidCurrency(after[:3]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// agreeing reports whether all numbers are the same.
+func agreeing(s string, spans [][]int) bool {
+	for _, sp := range spans[1:] {
+		if s[sp[0]:sp[1]] != s[spans[0][0]:spans[0][1]] {
+			return false
+		}
+	}
+	return true
+}
+
+func negative(s string, at int) bool {
+	before := strings.TrimRight(s[:at], " ")
+	return strings.HasSuffix(before, "-") && (len(before) == 1 || strings.ContainsAny(before[len(before)-2:len(before)-1], " \t€£$¥("))
+}
