@@ -7,7 +7,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 BENCH_RECORD := .bench/latest.txt
 
-.PHONY: help run build test check bench docker
+.PHONY: help run build test check bench docker vendor screenshots
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -20,7 +20,9 @@ build: ## build bin/sokone
 
 test: ## run all tests with the race detector; installs what they need
 	.ci/need cc
-	go test -race -shuffle=on -timeout=20m ./...
+	.ci/need browsers
+	.ci/need npm
+	SOKONE_BROWSER_TESTS=required go test -race -shuffle=on -timeout=20m ./...
 
 check: ## vet, formatting, tidiness, staticcheck, known vulnerabilities
 	go vet ./...
@@ -35,3 +37,11 @@ bench: ## run the benchmarks, each beside its floor, and keep their output
 
 docker: ## build the container image
 	docker build -t sokone .
+
+vendor: ## fetch the libraries of the web app anew
+	web/third_party/refresh
+
+screenshots: ## draw every screen, phone and desktop, light and dark, ja and en, into .screenshots
+	.ci/need browsers
+	.ci/need npm
+	cd internal/browser/testdata && node screenshots.mjs

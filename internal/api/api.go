@@ -76,6 +76,7 @@ type Options struct {
 	Health         Health
 	Metrics        http.Handler   // nil for none
 	App            http.Handler   // the web app; nil for none
+	Pictures       Pictures       // serves products' pictures; nil for none
 	PublicURL      string         // "" for what the request says
 	RateLimit      Rate           // requests per address and per device; zero for no limit
 	MaxWatches     int            // per user
@@ -84,6 +85,12 @@ type Options struct {
 	Version        string
 	Now            func() time.Time
 	Logger         *slog.Logger
+}
+
+// Pictures names and serves the pictures of shops, so that shops do not see shoppers.
+type Pictures interface {
+	http.Handler
+	Name(image string) string // the address on this server; "" for none
 }
 
 // Rate is a number of requests in a span of time.
@@ -121,6 +128,9 @@ func New(o Options) http.Handler {
 		a.limit(r)
 		a.routes(r)
 	})
+	if o.Pictures != nil {
+		r.Get("/images/*", o.Pictures.ServeHTTP)
+	}
 	if o.App != nil {
 		r.Get("/*", a.app)
 		r.Head("/*", a.app)

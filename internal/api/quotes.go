@@ -20,6 +20,7 @@ type Quote struct {
 	URL          string              `json:"url"`
 	Name         string              `json:"name"`
 	ImageURL     string              `json:"image_url"`
+	Picture      string              `json:"picture,omitempty" doc:"Where this server shows the image."`
 	Price        Nullable[Money]     `json:"price"`
 	Total        Nullable[Money]     `json:"total" doc:"With shipping; null where the shop does not state it."`
 	Effective    Nullable[Money]     `json:"effective" doc:"Total less points."`
@@ -58,7 +59,9 @@ func (a *API) quote(ctx context.Context, in *addressRequest) (*quoteAnswer, erro
 	if err != nil {
 		return nil, shopFault(err)
 	}
-	return &quoteAnswer{QuoteOf(q)}, nil
+	out := QuoteOf(q)
+	out.Picture = a.picture(q.ImageURL)
+	return &quoteAnswer{out}, nil
 }
 
 // quotes lets those who ask for one listing at the same time share one request

@@ -97,6 +97,7 @@ type Listing struct {
 	URL          string              `json:"url"`
 	Name         string              `json:"name"`
 	ImageURL     string              `json:"image_url"`
+	Picture      string              `json:"picture" doc:"Where this server shows the image; empty for nowhere. It may change at any time."`
 	Price        Nullable[Money]     `json:"price"`
 	UnitPrice    Nullable[UnitPrice] `json:"unit_price"`
 	Availability string              `json:"availability" enum:"in_stock,out_of_stock,preorder,unknown"`

@@ -110,7 +110,7 @@ func (a *API) makeWatch(ctx context.Context, in *newWatch) (*watchAnswer, error)
 	if err != nil {
 		return nil, a.fault(ctx, err)
 	}
-	return &watchAnswer{watchOf(made)}, nil
+	return &watchAnswer{a.pictured(made)}, nil
 }
 
 func (a *API) listWatches(ctx context.Context, _ *struct{}) (*watchesAnswer, error) {
@@ -121,9 +121,23 @@ func (a *API) listWatches(ctx context.Context, _ *struct{}) (*watchesAnswer, err
 	out := &watchesAnswer{}
 	out.Body.Watches = make([]Watch, len(ws))
 	for i, w := range ws {
-		out.Body.Watches[i] = watchOf(w)
+		out.Body.Watches[i] = a.pictured(w)
 	}
 	return out, nil
+}
+
+// pictured is the watch with its picture as this server shows it.
+func (a *API) pictured(w watch.Watched) Watch {
+	out := watchOf(w)
+	out.Listing.Picture = a.picture(w.Listing.ImageURL)
+	return out
+}
+
+func (a *API) picture(image string) string {
+	if a.Pictures == nil || image == "" {
+		return ""
+	}
+	return a.Pictures.Name(image)
 }
 
 func (a *API) getWatch(ctx context.Context, in *watchID) (*watchAnswer, error) {
@@ -135,7 +149,7 @@ func (a *API) watchAnswer(ctx context.Context, w watch.Watched, err error) (*wat
 	if err != nil {
 		return nil, a.fault(ctx, err)
 	}
-	return &watchAnswer{watchOf(w)}, nil
+	return &watchAnswer{a.pictured(w)}, nil
 }
 
 func (a *API) changeWatch(ctx context.Context, in *watchChange) (*watchAnswer, error) {

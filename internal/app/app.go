@@ -22,6 +22,7 @@ import (
 	"github.com/sokone/sokone/internal/detect"
 	"github.com/sokone/sokone/internal/dispatch"
 	"github.com/sokone/sokone/internal/fetch"
+	"github.com/sokone/sokone/internal/imageproxy"
 	"github.com/sokone/sokone/internal/metrics"
 	"github.com/sokone/sokone/internal/push"
 	"github.com/sokone/sokone/internal/shop"
@@ -220,11 +221,18 @@ func (a *App) Close() error {
 // handler answers everything.
 func (a *App) handler() http.Handler {
 	return api.New(api.Options{
-		Store: a.Store, Shops: a.Shops, Push: a.Sender, Health: a, Metrics: a.Metrics.Handler(), App: web.Handler(),
+		Store: a.Store, Shops: a.Shops, Push: a.Sender, Health: a, Metrics: a.Metrics.Handler(), App: web.Handler(), Pictures: a.pictures(),
 		PublicURL: a.Values.PublicURL, RateLimit: api.Rate{Requests: a.Values.RateRequests, Per: a.Values.RatePer},
 		MaxWatches: a.Config.MaxWatches, AdminToken: a.Config.AdminToken, TrustedProxies: a.Values.TrustedProxies,
 		Version: Version(), Now: a.o.Now, Logger: a.Logger,
 	})
+}
+
+// pictures has a client of its own: pictures wait for no poll, nor polls for them.
+func (a *App) pictures() *imageproxy.Proxy {
+	return imageproxy.New(imageproxy.Options{Fetch: fetch.New(fetch.Options{
+		Guard: fetch.NewGuard(a.Values.AllowNetworks), UserAgent: userAgent(a.Values), MaxBytes: 2 << 20, Timeout: 15 * time.Second, IgnoreRobots: true, Now: a.o.Now,
+	})})
 }
 
 // drainFor is how long a stop waits for what is in flight.

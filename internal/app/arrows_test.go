@@ -32,6 +32,8 @@ var allowed = map[string][]string{
 	"internal/push/pushtest": {},
 	"internal/store":         {"internal/money", "internal/shop", "internal/watch", "internal/outbox", "migrations"},
 	"internal/api":           {"internal/money", "internal/shop", "internal/watch", "internal/outbox"},
+	"internal/imageproxy":    {"internal/fetch"},
+	"internal/browser":       {},
 	"internal/config":        {"internal/push"},
 	"internal/metrics":       {"internal/outbox", "internal/store"},
 	"internal/shop/page":     {"internal/money", "internal/shop", "internal/fetch"},

@@ -45,7 +45,7 @@ function Preview({ url }) {
 }
 
 function Product({ quote }) {
-  return html`<section class="product"><${Picture} src=${quote.image_url} big />
+  return html`<section class="product"><${Picture} src=${quote.picture} big />
     <div><p class="host">${format.host(quote.url)}</p><h2>${quote.name || quote.url}</h2>
       <p class="prices"><${Price} money=${quote.price} big /> <${Stock} availability=${quote.availability} always /></p>
       ${quote.unit_price && html`<p class="hint">${format.unitPrice(quote.unit_price)}</p>`}

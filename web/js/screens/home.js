@@ -35,7 +35,7 @@ export function useTick(ms) {
 function Card({ watch }) {
   const { listing } = watch;
   return html`<li class=${`card ${watch.paused ? 'paused' : ''}`}>
-    <${Picture} src=${listing.image_url} />
+    <${Picture} src=${listing.picture} />
     <div class="about">
       <h2><a href=${`/watches/${encodeURIComponent(watch.id)}`}>${listing.name || format.host(listing.url)}</a></h2>
       <p class="prices"><${Price} money=${listing.price} /> <${Change} from=${watch.reference} to=${watch.basis === 'price' ? listing.price : null} />

@@ -41,7 +41,7 @@ function Detail({ watch, up }) {
   const name = listing.name || format.host(listing.url);
   return html`<${Head} title=${name} up=${up} />
     <div class="detail">
-      <section class="product"><${Picture} src=${listing.image_url} big />
+      <section class="product"><${Picture} src=${listing.picture} big />
         <div>
           <p class="prices"><${Price} money=${listing.price} big /> <${Stock} availability=${listing.availability} always /></p>
           <p>${watch.basis === 'price'
