@@ -97,8 +97,8 @@ func TestTypesAndCaching(t *testing.T) {
 			t.Errorf("%s with its own ETag: %d, want an empty 304", target, again.StatusCode)
 		}
 	}
-	if immutable != 3 {
-		t.Errorf("%d vendored modules, want 3", immutable)
+	if immutable != 4 {
+		t.Errorf("%d vendored modules, want 4", immutable)
 	}
 }
 

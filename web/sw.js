@@ -59,12 +59,16 @@ const WORDS = {
     open: 'Open Sokone to see it.',
     now: (price) => `Now ${price}. The price moved after this alert was sent.`,
     over: 'No longer so: it changed after this alert was sent.',
+    shop: 'Open the shop',
+    stop: 'Stop watching',
   },
   ja: {
     generic: 'ウォッチ中の商品に動きがありました',
     open: 'Sokone を開いて確認してください。',
     now: (price) => `現在は${price}です。お知らせの後に価格が変わりました。`,
     over: 'お知らせの後に状況が変わりました。',
+    shop: 'ショップを開く',
+    stop: 'ウォッチをやめる',
   },
 };
 
@@ -83,7 +87,7 @@ async function onPush(data) {
   }
   const first = await isFirst(alert.eventId);
   await show(alert.title, { ...alert.options, renotify: first, silent: !first });
-  await Promise.allSettled([tellPages(alert), correct(alert)]);
+  await Promise.allSettled([first && count(1), tellPages(alert), correct(alert)]);
 }
 
 /** The message of DESIGN.md section 5, or null where it is none. */
@@ -103,6 +107,7 @@ function read(data) {
         lang: text(n.lang),
         tag: text(n.tag) || eventId || 'sokone',
         timestamp: Date.parse(n.data?.checked_at) || Date.now(),
+        actions: watchId ? actions(n.lang) : [],
         data: { eventId, watchId, path: watchId ? `/watches/${encodeURIComponent(watchId)}` : samePath(n.navigate) },
       },
     };
@@ -120,6 +125,19 @@ function samePath(navigate) {
   } catch {
     return '/alerts';
   }
+}
+
+function actions(lang) {
+  const words = WORDS[lang] ?? WORDS.en;
+  return [{ action: 'shop', title: words.shop }, { action: 'stop', title: words.stop }];
+}
+
+/** The badge of the app's icon is the number of alerts since the list of them was last looked at. */
+async function count(by) {
+  const n = Math.max(0, (await within(1500, self.sokoneDB.get('unseen')) ?? 0) + by);
+  await within(1500, self.sokoneDB.set('unseen', n));
+  if (n > 0) await self.navigator.setAppBadge?.(n);
+  else await self.navigator.clearAppBadge?.();
 }
 
 /** A database that fails or hangs must not silence an alert: it then counts as the first. */
@@ -199,9 +217,38 @@ function within(ms, promise) {
 
 self.addEventListener('notificationclick', (event) => {
   event.notification.close();
-  const path = text(event.notification.data?.path) || '/alerts';
-  event.waitUntil(openOne(new URL(path, self.location.origin).href));
+  const { path: screen, watchId } = event.notification.data ?? {};
+  const path = text(screen) || '/alerts';
+  count(-1).catch(() => {});
+  if (event.action === 'stop' && watchId) event.waitUntil(stop(watchId).catch(() => openOne(new URL(path, self.location.origin).href)));
+  else if (event.action === 'shop' && watchId) event.waitUntil(openShop(watchId, path));
+  else event.waitUntil(openOne(new URL(path, self.location.origin).href));
 });
+
+async function call(path, options = {}) {
+  const token = await within(1500, self.sokoneDB.get('token'));
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  const answer = await fetch(`/api/v1${path}`, { headers, signal: AbortSignal.timeout(15000), ...options });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+  return answer.json();
+}
+
+/** Pauses rather than removes: a slip of the thumb costs nothing. */
+async function stop(watchId) {
+  await call(`/watches/${encodeURIComponent(watchId)}`, { method: 'PATCH', body: '{"paused":true}' });
+  for (const client of await self.clients.matchAll({ type: 'window', includeUncontrolled: true })) client.postMessage({ type: 'refresh' });
+}
+
+async function openShop(watchId, path) {
+  try {
+    const known = (await within(1500, self.sokoneDB.get('watches')))?.watches.find((w) => w.id === watchId);
+    const { listing } = known ?? await call(`/watches/${encodeURIComponent(watchId)}`);
+    if (!/^https?:/.test(listing.url)) throw new Error('no address');
+    return await self.clients.openWindow(listing.url);
+  } catch {
+    return openOne(new URL(path, self.location.origin).href);
+  }
+}
 
 /** One window: the one that shows it, else one that is open, else a new one. */
 async function openOne(href) {

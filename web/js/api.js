@@ -96,6 +96,16 @@ export async function erase() {
   keepToken('');
 }
 
+/** A file of all watches: format "json" or "csv". */
+export async function exportFile(format) {
+  await ensureDevice();
+  const answer = await fetch(`${BASE}/export?format=${format}`, { headers: { Authorization: `Bearer ${token()}` }, cache: 'no-store' })
+    .catch(() => { throw new Problem({ kind: 'offline' }); });
+  if (!answer.ok) throw new Problem({ status: answer.status, title: answer.statusText });
+  return answer.blob();
+}
+export const importFile = (content) => own('POST', '/import', content, { timeout: 60000 });
+
 export const pushKey = async () => (await own('GET', '/push/key')).public_key;
 export const putSubscription = (subscription) => own('PUT', '/push/subscription', subscription);
 export const deleteSubscription = () => own('DELETE', '/push/subscription');

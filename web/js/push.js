@@ -13,7 +13,7 @@ export function isIOS() {
   return /iP(hone|ad|od)/.test(navigator.userAgent) || (navigator.platform === 'MacIntel' && navigator.maxTouchPoints > 1);
 }
 
-const installed = () => matchMedia('(display-mode: standalone)').matches || navigator.standalone === true;
+export const installed = () => matchMedia('(display-mode: standalone)').matches || navigator.standalone === true;
 
 let looking = null; // one at a time: two would subscribe twice
 

@@ -99,9 +99,7 @@ test('it can be installed', async () => {
   const cdp = await page.createCDPSession();
   const { installabilityErrors } = await cdp.send('Page.getInstallabilityErrors');
   assert.deepEqual(installabilityErrors.filter((e) => e.errorId !== 'in-incognito'), []);
-  const { manifest, errors } = await cdp.send('Page.getAppManifest');
-  assert.deepEqual(errors, []);
-  assert.ok(manifest === undefined || manifest);
+  assert.deepEqual((await cdp.send('Page.getAppManifest')).errors, []);
 });
 
 test('without a network the last known is there, and says so', async () => {
@@ -140,6 +138,15 @@ test('every push shows exactly one notification, whatever it holds', async () =>
   await until('the second', async () => (await tags()).join() === 'A1,A2');
   for (const broken of ['', 'garbage', '{}', 'null', '{"notification":{"title":5}}']) await push(broken);
   await until('one for what says nothing', async () => (await tags()).join() === 'A1,A2,sokone');
+});
+
+test('an alert that was not sent says why', async () => {
+  shop.goods.tea.price = 900;
+  await server.run('detect');
+  await server.run('dispatch');
+  await go('/alerts');
+  await see.sees('Not sent');
+  await see.sees('Notifications were off');
 });
 
 test('no screen has a fault that axe finds, in either language, light or dark', async () => {

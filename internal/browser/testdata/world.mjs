@@ -40,8 +40,9 @@ export async function openShop(goods) {
     const [, kind, code] = req.url.split('/');
     if (kind === 'img') {
       pictures++;
-      res.setHeader('Content-Type', 'image/png');
-      res.end(Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==', 'base64'));
+      res.setHeader('Content-Type', 'image/svg+xml');
+      const colour = goods[code.replace(/\.svg$/, '')]?.colour ?? '#5b8def';
+      res.end(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100" width="100" height="100"><rect width="100" height="100" fill="#fff"/><rect x="28" y="18" width="44" height="66" rx="9" fill="${colour}"/><rect x="36" y="42" width="28" height="20" rx="3" fill="#fff" opacity=".85"/></svg>`);
       return;
     }
     const p = goods[code];
@@ -50,7 +51,7 @@ export async function openShop(goods) {
       return;
     }
     const offer = { '@type': 'Offer', price: p.price, priceCurrency: 'JPY', availability: `https://schema.org/${p.stock === false ? 'OutOfStock' : 'InStock'}` };
-    const thing = { '@context': 'https://schema.org', '@type': 'Product', name: p.name, image: `${base}/img/${code}.png`, offers: offer };
+    const thing = { '@context': 'https://schema.org', '@type': 'Product', name: p.name, image: `${base}/img/${code}.svg`, offers: offer };
     res.setHeader('Content-Type', 'text/html; charset=utf-8');
     res.end(`<!doctype html><title>${p.name}</title><script type="application/ld+json">${JSON.stringify(thing)}</script><h1>${p.name}</h1><p>¥${p.price}`);
   });

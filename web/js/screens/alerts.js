@@ -44,6 +44,8 @@ export function Alerts() {
   };
   useEffect(() => {
     load();
+    saved.set('unseen', 0).catch(() => {});
+    navigator.clearAppBadge?.().catch(() => {});
     if (!watches) loadWatches();
     const refresh = () => load();
     addEventListener('sokone:refresh', refresh);

@@ -4,6 +4,7 @@ import { t } from '../i18n.js';
 import * as api from '../api.js';
 import * as format from '../format.js';
 import { Change, Failed, Head, Icon, Picture, Price, Skeleton, Stock, problemWords } from '../parts.js';
+import { Spark } from '../spark.js';
 import { PushOffer } from '../pushoffer.js';
 import { loadWatches, useShared } from '../store.js';
 import { chosen, words } from '../triggers.js';
@@ -35,7 +36,7 @@ export function useTick(ms) {
 function Card({ watch }) {
   const { listing } = watch;
   return html`<li class=${`card ${watch.paused ? 'paused' : ''}`}>
-    <${Picture} src=${listing.picture} />
+    <div class="side"><${Picture} src=${listing.picture} /><${Spark} watch=${watch} /></div>
     <div class="about">
       <h2><a href=${`/watches/${encodeURIComponent(watch.id)}`}>${listing.name || format.host(listing.url)}</a></h2>
       <p class="prices"><${Price} money=${listing.price} /> <${Change} from=${watch.reference} to=${watch.basis === 'price' ? listing.price : null} />

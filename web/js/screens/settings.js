@@ -6,13 +6,14 @@ import * as format from '../format.js';
 import { Button, Chips, Field, Head, Icon, errorWords } from '../parts.js';
 import { refreshPush, turnOff } from '../push.js';
 import { TurnOn } from '../pushoffer.js';
+import { Install, QR, QuietHours, Transfer } from './more.js';
 import { go } from '../router.js';
 import { loadWatches, toast, update, useShared } from '../store.js';
 
 export function Settings({ query }) {
   return html`<${Head} title=${t('settings.title')} />
     <div class="settings">
-      <${Notifications} /><${Language} /><${Devices} open=${query.has('code')} /><${Erase} />
+      <${Notifications} /><${QuietHours} /><${Install} /><${Language} /><${Devices} open=${query.has('code')} /><${Transfer} /><${Erase} />
       <p class="hint about">${t('settings.about')}</p>
     </div>`;
 }
@@ -86,7 +87,7 @@ function Devices({ open }) {
   return html`<section class="panel"><h2>${t('settings.device')}</h2>
     <p class="hint">${t('settings.device.body')}</p>
     ${made
-      ? html`<div class="made" role="status"><p>${t('settings.device.code')}</p><p class="code address-line">${address}</p>
+      ? html`<div class="made" role="status"><${QR} text=${address} /><p>${t('settings.device.code')}</p><p class="code address-line">${address}</p>
           <p>${t('settings.device.enter')} <strong class="code">${made.code.replace(/.{4}(?=.)/g, '$& ')}</strong></p>
           <p class="hint">${t('settings.device.expires', { at: format.time(made.expires_at) })}</p>
           ${navigator.clipboard && html`<${Button} onClick=${copy}>${t('settings.device.copy')}</${Button}>`}</div>`

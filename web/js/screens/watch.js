@@ -4,11 +4,12 @@ import { t } from '../i18n.js';
 import * as api from '../api.js';
 import * as format from '../format.js';
 import { Chart } from '../chart.js';
-import { Button, Change, Chips, Failed, Head, Icon, Notice, Picture, Price, Skeleton, Stock, errorWords, problemWords } from '../parts.js';
+import { Button, Change, Chips, Failed, Field, Head, Icon, Notice, Picture, Price, Skeleton, Stock, errorWords, problemWords } from '../parts.js';
 import { Picker } from '../picker.js';
 import { back, go } from '../router.js';
 import { current, dropWatch, keepWatch, loadWatches, toast, useLoaded, useShared } from '../store.js';
 import { chosen, draft, finish, showFault, words } from '../triggers.js';
+import { verdict } from '../verdict.js';
 import { useTick } from './home.js';
 
 export function Watch({ id }) {
@@ -61,12 +62,13 @@ function Detail({ watch, up }) {
 }
 
 function History({ watch }) {
-  const [days, setDays] = useState(30);
+  const [days, setDays] = useState(90);
   // A new price means a new point.
   const { data, error, again } = useLoaded(() => api.history(watch.id, days), [watch.id, days, watch.listing.price?.amount, watch.listing.availability]);
   const now = Date.now();
   return html`<section class="panel"><div class="bar"><h2>${t('watch.history')}</h2>
       <${Chips} label=${t('watch.history.range')} values=${[30, 90, 365]} value=${days} onChange=${setDays} show=${(d) => t('trigger.days', { days: d })} /></div>
+    ${data && html`<${Verdict} said=${verdict(data.points ?? [], watch.listing, days, now)} />`}
     ${data && html`<${Chart} points=${data.points ?? []} alerts=${data.alerts ?? []} start=${now - days * 86400000} now=${now}
       reference=${watch.basis === 'price' ? watch.reference : null} />`}
     ${!data && !error && html`<${Skeleton} rows=${1} kind="graph" />`}
@@ -74,12 +76,20 @@ function History({ watch }) {
   </section>`;
 }
 
+function Verdict({ said }) {
+  if (!said) return null;
+  const fill = (values) => Object.fromEntries(Object.entries(values).map(([name, v]) => [name, name === 'percent' ? format.percent(v) : v.amount ? format.price(v) : format.number(v)]));
+  return html`<p class=${`verdict ${said.word}`}><strong>${t(`verdict.${said.word}`)}</strong> ${said.reasons.map((r) => t(`verdict.why.${r.key}`, fill(r.values))).join(' ')}</p>`;
+}
+
 function Waits({ watch }) {
   const [fields, setFields] = useState(null);
   const [faults, setFaults] = useState({});
+  const [note, setNote] = useState('');
+  const [basis, setBasis] = useState('price');
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
-  const edit = () => { setFields(draft(watch.listing, chosen(watch))); setFaults({}); setError(''); };
+  const edit = () => { setFields(draft(watch.listing, chosen(watch))); setNote(watch.note); setBasis(watch.basis); setFaults({}); setError(''); };
   const save = async (event) => {
     event.preventDefault();
     if (busy) return;
@@ -90,7 +100,7 @@ function Waits({ watch }) {
     if (!triggers.length || Object.keys(bad).length) return;
     setBusy(true);
     try {
-      keepWatch(await api.changeWatch(watch.id, { triggers }));
+      keepWatch(await api.changeWatch(watch.id, { triggers, note: note.trim(), ...(basis !== watch.basis && { basis }) }));
       setFields(null);
       toast(t('watch.saved'));
     } catch (err) {
@@ -107,6 +117,11 @@ function Waits({ watch }) {
       : html`<form onSubmit=${save} novalidate>
           <${Picker} listing=${watch.listing} reference=${watch.reference} fields=${fields} faults=${faults}
             onChange=${(f) => { setFields(f); setFaults({}); setError(''); }} />
+          <div class="field"><label for="basis">${t('add.basis')}</label>
+            <select id="basis" value=${basis} onChange=${(e) => setBasis(e.currentTarget.value)}>
+              ${['price', 'total', 'effective'].map((b) => html`<option key=${b} value=${b}>${t(`basis.${b}.name`)}</option>`)}
+            </select></div>
+          <${Field} label=${t('add.note')} name="note" value=${note} maxlength="200" autocomplete="off" onInput=${(e) => setNote(e.currentTarget.value)} />
           <p class="bad" role="alert">${error}</p>
           <div class="row"><button class="button main" type="submit" aria-disabled=${busy ? 'true' : undefined}>${t('app.save')}</button>
             <${Button} onClick=${() => setFields(null)}>${t('app.cancel')}</${Button}></div>
