@@ -13,7 +13,7 @@ import (
 // speak of anything.
 var (
 	wallMarks  = regexp.MustCompile(`(?i)captcha|are you (a )?(human|robot)|not a robot|unusual traffic|access (to this page )?(has been )?denied|pardon our interruption|just a moment|attention required|checking your browser|verify(ing)? (that )?you are|px-captcha|/_incapsula_|cf-chl|datadome|bot detection|ロボットではありません|アクセスが(拒否|制限)|認証にご協力`)
-	loginMarks = regexp.MustCompile(`(?i)\b(log ?in|sign ?in|anmelden|se connecter|iniciar sesi[oó]n)\b|ログイン|会員登録`)
+	loginMarks = regexp.MustCompile(`(?i)\b(log ?in|sign ?in|anmelden|se connecter|iniciar sesi[oó]n)\b|melden sie sich an|(log|sign) in to (see|view)|connectez-vous|inicie sesión|ログイン|会員登録`)
 	queueMarks = regexp.MustCompile(`(?i)waiting room|you are (now )?in (the )?(line|queue)|queue-it|under maintenance|scheduled maintenance|temporarily unavailable|メンテナンス中|混み合って|順番待ち`)
 	goneMarks  = regexp.MustCompile(`(?i)(page|product|item|article).{0,20}(not found|no longer (available|exists)|does(n.t| not) exist|has been removed)|\b404\b|not found|introuvable|nicht gefunden|no encontrad[oa]|ページが見つかりません|お探しの(ページ|商品)|見つかりませんでした|取り扱いを終了|販売を終了しました`)
 )

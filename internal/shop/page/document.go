@@ -23,6 +23,7 @@ type document struct {
 	title string
 	h1    string
 	meta  map[string]string // by name or property, lower case; the first counts
+	lines []block           // of the page's own text, once they were asked for
 }
 
 func parse(text string, u *url.URL) (*document, error) {

@@ -3,6 +3,9 @@ package page
 import (
 	"strings"
 
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
 	"github.com/sokone/sokone/internal/money"
 	"github.com/sokone/sokone/internal/shop"
 )
@@ -14,31 +17,109 @@ const (
 )
 
 // find reads the quote: off the page's one product, else off its meta tags.
-func find(d *document) (shop.Quote, *shop.Error) {
+func find(d *document) (q shop.Quote, e *shop.Error) {
 	products := d.products()
 	p, clear := d.choose(products)
 	if !clear {
 		return shop.Quote{}, failure(shop.KindParse, "This page shows several products, and does not say which one it is about. Open the product's own page.")
 	}
 	var candidates []shop.Candidate
+	seen := d.sightings()
 	if p != nil {
 		f := d.offer(p)
-		candidates = f.candidates
+		candidates = append(f.candidates, candidatesOf(seen, f.price)...)
 		if f.refused != "" {
 			return shop.Quote{}, failure(shop.KindParse, f.refused)
 		}
 		if f.price.Known() {
-			q := shop.Quote{Price: f.price, Availability: f.availability, FoundBy: p.source, Candidates: candidates,
+			q := shop.Quote{Price: f.price, Availability: f.availability, FoundBy: p.source, Candidates: candidates, Quantity: f.quantity,
 				Name: clean(p.text("name"), maxName), ImageURL: d.image(p.text("image", "thumbnailurl"))}
-			d.complete(&q)
-			return q, nil
+			return d.confirmed(q, seen)
+		}
+		if stock := f.availability; stock != "" && stock != shop.Unknown {
+			defer func() { // it says no price, and yet whether it is there
+				if e == nil && q.Availability == shop.Unknown {
+					q.Availability = stock
+				}
+			}()
 		}
 	}
 	if q, ok := d.openGraph(); ok {
 		q.Candidates = append(candidates, q.Candidates...)
+		return d.confirmed(q, seen)
+	}
+	if price, ok := d.looseItemprop(); ok {
+		q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "microdata", Candidates: append(candidatesOf(seen, price), shop.Candidate{FoundBy: "microdata", Price: price, Text: "itemprop=price", Won: true, Why: "the one price that is marked"})}
+		return d.confirmed(q, seen)
+	}
+	if g, ok := visiblePrice(seen); ok {
+		q := shop.Quote{Price: g.amount, Availability: shop.Unknown, FoundBy: "page", Candidates: candidatesOf(seen, g.amount)}
+		d.complete(&q)
+		return q, nil
+	}
+	if price, ok := d.formPrice(); ok && len(seen) == 0 {
+		q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "form", Candidates: []shop.Candidate{{FoundBy: "form", Price: price, Text: "the form of the cart", Won: true, Why: "the page shows no other"}}}
+		d.complete(&q)
 		return q, nil
 	}
 	return shop.Quote{}, failure(shop.KindParse, "No price that can be trusted was found on this page.")
+}
+
+// confirmed compares what the page says to machines with what it shows. Where
+// the one price that is shown as paid is another, neither can be trusted.
+func (d *document) confirmed(q shop.Quote, seen []sighting) (shop.Quote, *shop.Error) {
+	if g, ok := visiblePrice(seen); ok && g.priced && g.amount.SameCurrency(q.Price) && !g.amount.Equal(q.Price.Round()) && !g.amount.Equal(q.Price) {
+		return shop.Quote{}, failure(shop.KindParse, "The page states one price to machines and shows another, so neither can be trusted.")
+	}
+	d.complete(&q)
+	return q, nil
+}
+
+// looseItemprop is a price that is marked up in no item, as some pages do in
+// their head. Several that differ say nothing.
+func (d *document) looseItemprop() (money.Amount, bool) {
+	var price money.Amount
+	currency := ""
+	m := &microReader{d: d}
+	for e := range d.root.Descendants() {
+		if strings.EqualFold(attr(e, "itemprop"), "priceCurrency") {
+			currency = m.value(e)
+		}
+	}
+	for e := range d.root.Descendants() {
+		if !strings.EqualFold(attr(e, "itemprop"), "price") || inItem(e) {
+			continue
+		}
+		a, ok := d.price(value{text: m.value(e)}, currency)
+		if !ok || price.Known() && !a.Equal(price) {
+			return money.Amount{}, false
+		}
+		price = a
+	}
+	return price, price.Known()
+}
+
+func inItem(e *html.Node) bool {
+	for p := e.Parent; p != nil; p = p.Parent {
+		if _, scope := attrOK(p, "itemscope"); scope {
+			return true
+		}
+	}
+	return false
+}
+
+// formPrice is a price that stands only in the fields of the cart's form.
+func (d *document) formPrice() (money.Amount, bool) {
+	fields := map[string]string{}
+	for e := range d.root.Descendants() {
+		if e.DataAtom == atom.Input && within(e, atom.Form) != nil {
+			fields[strings.ToLower(attr(e, "name"))] = attr(e, "value")
+		}
+	}
+	if fields["price"] == "" {
+		return money.Amount{}, false
+	}
+	return d.price(value{text: fields["price"]}, first(fields["currency"], fields["pricecurrency"], d.pageCurrency()))
 }
 
 // complete takes from the page what the product does not say of itself.
@@ -48,6 +129,11 @@ func (d *document) complete(q *shop.Quote) {
 	}
 	if q.ImageURL == "" {
 		q.ImageURL = d.image(first(d.meta["og:image:secure_url"], d.meta["og:image"], d.meta["twitter:image"]))
+	}
+	if q.Availability == shop.Unknown || q.Availability == "" {
+		if q.Availability = d.stockJSON(); q.Availability == shop.Unknown {
+			q.Availability = d.stockText()
+		}
 	}
 	if !q.Quantity.Known() {
 		q.Quantity = Quantity(q.Name)
@@ -95,8 +181,17 @@ func (d *document) openGraph() (shop.Quote, bool) {
 		q := shop.Quote{Price: price, FoundBy: "opengraph",
 			Availability: availabilityOf(first(d.meta["product:availability"], d.meta["og:availability"])),
 			Candidates:   []shop.Candidate{{FoundBy: "opengraph", Price: price, Text: clean(prefix+"amount "+text, maxSnippet), Won: true, Why: "the page's product tags"}}}
-		d.complete(&q)
 		return q, true
+	}
+	for i := '1'; i <= '4'; i++ {
+		label, text := strings.ToLower(d.meta["twitter:label"+string(i)]), d.meta["twitter:data"+string(i)]
+		if label != "price" && label != "preis" && label != "価格" && label != "prix" {
+			continue
+		}
+		if price, ok := d.price(value{text: text}, ""); ok {
+			q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "twitter", Candidates: []shop.Candidate{{FoundBy: "twitter", Price: price, Text: clean("twitter:data "+text, maxSnippet), Won: true, Why: "the page's card"}}}
+			return q, true
+		}
 	}
 	return shop.Quote{}, false
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sokone/sokone/internal/money"
@@ -11,6 +12,7 @@ import (
 type finding struct {
 	price        money.Amount
 	availability shop.Availability
+	quantity     shop.Quantity // by the price of a unit, where one is stated
 	candidates   []shop.Candidate
 	refused      string // why nothing is taken though prices are there
 }
@@ -22,18 +24,21 @@ var listed = map[string]bool{"listprice": true, "msrp": true, "srp": true, "stri
 var lease = map[string]bool{"leaseout": true, "lease": true, "rent": true, "hire": true, "constructioninstallation": true}
 
 // offer finds the price that is paid for the product.
-func (d *document) offer(p *thing) finding {
-	var f finding
+func (d *document) offer(p *thing) (f finding) {
 	offers := d.variantOffers(p)
 	type priced struct {
 		amount money.Amount
 		stock  shop.Availability
 	}
 	var got []priced
+	onlyUsed := !slices.ContainsFunc(offers, func(o *thing) bool { return !used(o) })
 	for _, o := range offers {
 		stock := availabilityOf(o.text("availability"))
-		if lease[term(o.text("businessfunction"))] || used(o) {
+		if lease[term(o.text("businessfunction"))] || used(o) && !onlyUsed {
 			continue
+		}
+		if f.availability == "" {
+			f.availability = stock
 		}
 		for _, c := range d.prices(o, p) {
 			f.candidates = append(f.candidates, c)
@@ -45,6 +50,7 @@ func (d *document) offer(p *thing) finding {
 	if len(got) == 0 {
 		return f
 	}
+	defer func() { f.quantity = d.quantityByUnitPrice(offers, f.price) }()
 	// The page's own currency decides between several.
 	if main := d.pageCurrency(); main != "" {
 		var same []priced
@@ -82,6 +88,38 @@ func (d *document) offer(p *thing) finding {
 		f.refused = "The variants of this product cost different prices, and the address names none of them. Choose one on the page and copy the address again."
 	}
 	return f
+}
+
+// unitCodes of UN/CEFACT, as schema.org uses them: the base unit, and how much of
+// it one is.
+var unitCodes = map[string]struct{ base, size string }{
+	"grm": {"g", "1"}, "g": {"g", "1"}, "kgm": {"g", "1000"}, "kg": {"g", "1000"}, "mlt": {"ml", "1"}, "ml": {"ml", "1"}, "ltr": {"ml", "1000"}, "l": {"ml", "1000"},
+	"mtr": {"m", "1"}, "m": {"m", "1"}, "h87": {"piece", "1"}, "c62": {"piece", "1"}, "ea": {"piece", "1"},
+}
+
+// quantityByUnitPrice is the content that a stated price of a unit implies:
+// 2.40 at 0.80 per 100 g is 300 g.
+func (d *document) quantityByUnitPrice(offers []*thing, price money.Amount) shop.Quantity {
+	for _, o := range offers {
+		for _, s := range o.things("pricespecification") {
+			for _, ref := range s.things("referencequantity") {
+				unit, known := unitCodes[strings.ToLower(first(ref.text("unitcode"), ref.text("unittext")))]
+				v, ok := firstValue(s, "price")
+				each, priced := d.price(v, first(s.text("pricecurrency"), price.Currency()))
+				times, _ := number(first(ref.text("value"), "1"), "", "")
+				if !known || !ok || !priced || !each.SameCurrency(price) {
+					continue
+				}
+				amount, err1 := price.Div(each.Number())
+				amount, err2 := amount.Mul(times)
+				amount, err3 := amount.Mul(unit.size)
+				if err1 == nil && err2 == nil && err3 == nil {
+					return shop.Quantity{Amount: amount.Round().Number(), Unit: unit.base}
+				}
+			}
+		}
+	}
+	return shop.Quantity{}
 }
 
 func buyable(a shop.Availability) bool { return a != shop.OutOfStock }

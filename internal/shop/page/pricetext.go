@@ -87,6 +87,12 @@ func ReadPrice(text, hint, lang string) (amount, currency string, ok bool) {
 			return "", "", false
 		}
 	}
+	if strings.HasSuffix(s[:span[0]], ".") || strings.HasSuffix(s[:span[0]], ",") {
+		return "", "", false // the whole before the point is missing
+	}
+	if len(spans) > 1 && currency == "" && !strings.ContainsAny(s, "$¥") {
+		return "", "", false // 25-09: a date, or anything
+	}
 	if negative(s, span[0]) {
 		return "", "", false
 	}
@@ -114,7 +120,7 @@ func prices(s string) [][]int {
 	return out
 }
 
-var between = regexp.MustCompile(`(?i)^\s*(?:[€£$]\s*)?(-|–|—|~|〜|～|to|bis|à|a|do)\s*(?:[€£$]\s*)?$`)
+var between = regexp.MustCompile(`(?i)^\s*(?:[€£$¥]\s*)?(-|–|—|~|〜|～|to|bis|à|a|do)\s*(?:[€£$¥]\s*)?$`)
 
 // rangeOf reports whether the first two numbers are the ends of a range.
 func rangeOf(s string, spans [][]int) bool {

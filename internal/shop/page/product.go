@@ -20,7 +20,8 @@ func (t *thing) isProduct() bool {
 // found is a product, and whether the page itself calls it its main one.
 type found struct {
 	*thing
-	main bool
+	main   bool
+	listed bool // one of a list
 }
 
 // products are those of JSON-LD, and only if there are none with an offer those
@@ -30,7 +31,7 @@ func (d *document) products() []found {
 	for _, roots := range [][]*thing{d.jsonLD(), d.microdata()} {
 		seen := map[*thing]bool{}
 		for _, r := range roots {
-			walk(r, false, 0, seen, &out)
+			walk(r, false, false, 0, seen, &out)
 		}
 		for _, p := range out {
 			if len(p.props["offers"]) > 0 || len(p.props["hasvariant"]) > 0 {
@@ -41,19 +42,19 @@ func (d *document) products() []found {
 	return out
 }
 
-func walk(t *thing, main bool, depth int, seen map[*thing]bool, out *[]found) {
+func walk(t *thing, main, listed bool, depth int, seen map[*thing]bool, out *[]found) {
 	if t == nil || depth > maxDepth || seen[t] {
 		return
 	}
 	seen[t] = true
 	if t.isProduct() {
-		*out = append(*out, found{t, main})
+		*out = append(*out, found{t, main, listed})
 		return // what lies inside a product is a part of it
 	}
 	if t.is("itemlist", "searchresultspage", "collectionpage") && !main {
 		for _, x := range t.things("itemlistelement") {
 			for _, item := range append(x.things("item"), x) {
-				walk(item, false, depth+1, seen, out)
+				walk(item, false, true, depth+1, seen, out)
 			}
 		}
 		return
@@ -63,7 +64,7 @@ func walk(t *thing, main bool, depth int, seen map[*thing]bool, out *[]found) {
 			continue
 		}
 		for _, v := range vs {
-			walk(v.thing, main || name == "mainentity", depth+1, seen, out)
+			walk(v.thing, main || name == "mainentity", listed, depth+1, seen, out)
 		}
 	}
 }
@@ -86,6 +87,7 @@ func (d *document) choose(products []found) (*thing, bool) {
 	}
 	for _, test := range []func(found) bool{
 		func(p found) bool { return p.main },
+		func(p found) bool { return !p.listed },
 		d.ofThisAddress,
 		d.ofThisName,
 		func(p found) bool { return len(p.props["offers"]) > 0 || len(p.props["hasvariant"]) > 0 },
