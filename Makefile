@@ -7,7 +7,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 BENCH_RECORD := .bench/latest.txt
 
-.PHONY: help run build test check bench docker vendor screenshots
+.PHONY: help run build test check bench docker cases vendor screenshots
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -34,6 +34,11 @@ check: ## vet, formatting, tidiness, staticcheck, known vulnerabilities
 bench: ## run the benchmarks, each beside its floor, and keep their output
 	@mkdir -p $(dir $(BENCH_RECORD))
 	{ echo "# $$(uname -sm), $$(nproc) cores, $$(go version)"; go test -run='^$$' -bench=. -benchmem -timeout=30m ./...; } | grep -v 'no test files' | tee $(BENCH_RECORD)
+
+CASES ?= internal/shop/page/testdata
+
+cases: ## score the reading of pages on CASES=<folder>; -v lists what is not right: CASES_FLAGS=-v
+	go run ./internal/shop/page/cases -dir $(CASES) $(CASES_FLAGS)
 
 docker: ## build the container image
 	docker build -t sokone .

@@ -3,6 +3,7 @@ package page
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -31,6 +32,15 @@ func (b block) text() string {
 		s.WriteString(r.text)
 	}
 	return strings.TrimSpace(s.String())
+}
+
+func (b block) hasDigit() bool {
+	for _, r := range b.runs {
+		if strings.ContainsFunc(r.text, unicode.IsDigit) {
+			return true
+		}
+	}
+	return false
 }
 
 // sighting is an amount that is shown, and what it is shown as.
@@ -63,7 +73,7 @@ const (
 // blocks are the lines of the page that may be about its own product.
 func (d *document) blocks() []block {
 	if d.lines == nil {
-		w := &blockWalker{}
+		w := &blockWalker{named: map[string]names{}}
 		w.walk(d.root, run{}, 0)
 		w.end()
 		d.lines = w.out
@@ -75,7 +85,23 @@ type blockWalker struct {
 	out   []block
 	cur   block
 	size  int
-	aside int // the level of a heading that leads to other products; 0 for none
+	named map[string]names // what was found out about a class, which repeats
+	aside int              // the level of a heading that leads to other products; 0 for none
+}
+
+// names is what the class and id of an element say of it.
+type names struct{ aside, struck, priced bool }
+
+func (w *blockWalker) names(name string) names {
+	if name == " " {
+		return names{}
+	}
+	n, known := w.named[name]
+	if !known {
+		n = names{asideNames.MatchString(name), struckName.MatchString(name), pricedName.MatchString(name)}
+		w.named[name] = n
+	}
+	return n
 }
 
 func (w *blockWalker) end() {
@@ -116,10 +142,11 @@ func (w *blockWalker) element(e *html.Node, style run, depth int) {
 	name := attr(e, "class") + " " + attr(e, "id")
 	css := attr(e, "style")
 	_, hidden := attrOK(e, "hidden")
-	if hidden || hiddenCSS.MatchString(css) || attr(e, "aria-hidden") == "true" && !pricedName.MatchString(name) {
+	is := w.names(name)
+	if hidden || css != "" && hiddenCSS.MatchString(css) || attr(e, "aria-hidden") == "true" && !is.priced {
 		return
 	}
-	if asideNames.MatchString(name) && e.DataAtom != atom.Body && e.DataAtom != atom.Main && e.DataAtom != atom.Html {
+	if is.aside && e.DataAtom != atom.Body && e.DataAtom != atom.Main && e.DataAtom != atom.Html {
 		return
 	}
 	if level := headings[e.DataAtom]; level > 0 {
@@ -132,7 +159,7 @@ func (w *blockWalker) element(e *html.Node, style run, depth int) {
 		}
 	}
 	isBlock := blockLevel[e.DataAtom]
-	if isBlock && asideWords.MatchString(headOf(e)) && e.DataAtom != atom.Body && e.DataAtom != atom.Main {
+	if isBlock && w.size == 0 && depth < 40 && asideWords.MatchString(headOf(e)) && e.DataAtom != atom.Body && e.DataAtom != atom.Main {
 		return
 	}
 	switch e.DataAtom {
@@ -141,10 +168,10 @@ func (w *blockWalker) element(e *html.Node, style run, depth int) {
 	case atom.Ins:
 		style.struck = false
 	}
-	if struckCSS.MatchString(css) || struckName.MatchString(name) {
+	if is.struck || css != "" && struckCSS.MatchString(css) {
 		style.struck = true
 	}
-	if pricedName.MatchString(name) || strings.EqualFold(attr(e, "itemprop"), "price") {
+	if is.priced || strings.EqualFold(attr(e, "itemprop"), "price") {
 		style.priced = true
 	}
 	style.class = strings.TrimSpace(name + " " + style.class)
@@ -275,6 +302,9 @@ func (d *document) sightings() []sighting {
 }
 
 func (d *document) sightingsIn(b block) []sighting {
+	if !b.hasDigit() {
+		return nil
+	}
 	var text strings.Builder
 	owner := []int{} // of each byte, the run
 	for i, r := range b.runs {
