@@ -172,7 +172,7 @@ func factors(s string) []factor {
 }
 
 func endsTimes(s string) bool {
-	s = strings.TrimRight(strings.TrimRight(s, " "), "入りり組セットパック")
+	s = strings.TrimRight(strings.TrimRight(s, " "), "入り組セトパック")
 	for _, x := range []string{"x", "X", "×", "*", "✕", "à"} {
 		if strings.HasSuffix(s, x) {
 			rest := strings.TrimSuffix(s, x)
@@ -183,7 +183,7 @@ func endsTimes(s string) bool {
 }
 
 func startsTimes(s string) bool {
-	s = strings.TrimLeft(s, "入りり組セットパック ")
+	s = strings.TrimLeft(s, "入り組セトパック ")
 	for _, x := range []string{"x", "X", "×", "*", "✕"} {
 		if rest, ok := strings.CutPrefix(s, x); ok {
 			rest = strings.TrimLeft(rest, " ")
