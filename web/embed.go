@@ -5,5 +5,5 @@ package web
 
 import "embed"
 
-//go:embed index.html sw.js manifest.webmanifest robots.txt css js icons/*.png icons/*.svg third_party/*.mjs third_party/*.txt
+//go:embed index.html sw.js manifest.webmanifest robots.txt css js icons/*.png icons/*.svg screenshots/*.png third_party/*.mjs third_party/*.txt
 var files embed.FS

@@ -158,6 +158,7 @@ func shell(assets map[string]asset) []byte {
 		switch {
 		case name == "/sw.js", name == "/robots.txt", strings.HasSuffix(name, ".txt"), strings.HasSuffix(name, "/README.md"):
 		case strings.HasPrefix(name, "/icons/") && name != "/icons/icon.svg" && name != "/icons/icon-192.png":
+		case strings.HasPrefix(name, "/screenshots/"):
 		case name == "/index.html":
 		default:
 			paths = append(paths, name)

@@ -258,7 +258,7 @@ export const en = {
   'verdict.wait': 'Better wait.',
   'verdict.early': 'Too early to say.',
   'verdict.why.sold': 'It cannot be bought at the moment.',
-  'verdict.why.early': 'The price has been followed for {days} days; after 14 there is an answer.',
+  'verdict.why.early': 'This takes 14 days of prices; so far there is {days}.',
   'verdict.why.lowest': 'It is the lowest in {days} days.',
   'verdict.why.under': '{percent} under the median of {median}.',
   'verdict.why.over': '{percent} over the median of {median}.',

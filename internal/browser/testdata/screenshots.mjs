@@ -60,6 +60,15 @@ const screens = {
 await api('DELETE', `/watches/${watches.coffee}`); // so that the add screen offers it anew
 const sizes = { phone: { width: 390, height: 844, deviceScaleFactor: 2, isMobile: true, hasTouch: true }, desktop: { width: 1440, height: 900 } };
 let drawn = 0;
+
+// A product that has been watched for a season; what is drawn of it is made up,
+// in the form of the API. It ends at the price that the shop really asks.
+const season = [[88, 1298], [71, 1180], [66, 1280], [44, 1298], [37, 1198], [31, 1280], [12, 1148], [8, 1280], [0.4, 1098]];
+const before = (days) => new Date(Date.now() - days * 86400000).toISOString();
+const history = {
+  points: season.map(([days, price], i) => ({ at: before(days), price: yen(Math.round(price)), availability: i === 3 ? 'out_of_stock' : 'in_stock' })),
+  alerts: [71, 37, 12].map((days) => ({ at: before(days), event_id: `e${days}` })),
+};
 for (const [size, viewport] of Object.entries(sizes)) {
   for (const scheme of ['light', 'dark']) {
     for (const lang of ['ja', 'en']) {
@@ -68,6 +77,10 @@ for (const [size, viewport] of Object.entries(sizes)) {
       await page.setViewport(viewport);
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }, { name: 'prefers-reduced-motion', value: 'reduce' }]);
       await page.evaluateOnNewDocument((l) => localStorage.setItem('sokone.lang', l), lang);
+      await page.evaluateOnNewDocument((id, made) => {
+        const real = window.fetch;
+        window.fetch = (url, options) => (String(url).includes(`/watches/${id}/history`) ? Promise.resolve(Response.json(made)) : real(url, options));
+      }, watches.tea, history);
       for (const [name, path] of Object.entries(screens)) {
         await page.goto(server.base + path, { waitUntil: 'networkidle0' });
         await until('the screen', () => page.evaluate(() => document.querySelector('h1') && !document.querySelector('.skeleton')));
