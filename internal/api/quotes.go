@@ -111,7 +111,7 @@ func (c *quotes) anew(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	result := c.group.DoChan(ref.Adapter+"\x00"+ref.ItemCode, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readFor)
 		defer cancel()
-		q, err := c.shops.Quote(ctx, ref)
+		q, err := c.shops.Quote(shop.Anew(ctx), ref)
 		if err == nil {
 			c.keep(ref, q)
 		}

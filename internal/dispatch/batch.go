@@ -158,7 +158,7 @@ func (b *batch) read(ctx context.Context) (reading, error) {
 	// lease went by gives the entry back, and no attempt is counted.
 	turn, cancel := context.WithTimeout(ctx, b.Lease*3/4)
 	defer cancel()
-	quote, err := b.Shops.Quote(turn, b.listing.Ref)
+	quote, err := b.Shops.Quote(shop.Anew(turn), b.listing.Ref)
 	if err != nil && turn.Err() != nil {
 		return reading{noTurn: true}, nil
 	}

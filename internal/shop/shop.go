@@ -115,3 +115,12 @@ type Adapter interface {
 	// Quote reads the listing now. Every error is an *Error.
 	Quote(ctx context.Context, ref Ref) (Quote, error)
 }
+
+type anewKey struct{}
+
+// Anew asks adapters for the whole answer, and not only whether it has changed:
+// what is told to somebody does not rest on a shop's word that it has not.
+func Anew(ctx context.Context) context.Context { return context.WithValue(ctx, anewKey{}, true) }
+
+// IsAnew reports whether the caller wants the whole answer.
+func IsAnew(ctx context.Context) bool { return ctx.Value(anewKey{}) != nil }

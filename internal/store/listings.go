@@ -73,6 +73,15 @@ func (s *Store) BeginPoll(ctx context.Context, listingID string, now, leaseUntil
 // point, references and marks of watches, and the entries of the outbox. It
 // returns how many entries are new.
 func (s *Store) SaveDetection(ctx context.Context, d outbox.Detection) (enqueued int, err error) {
+	// Encoded here, so that the writer does nothing but write.
+	payloads := make([]string, len(d.Entries))
+	for i, e := range d.Entries {
+		encoded, err := json.Marshal(e.Snapshot)
+		if err != nil {
+			return 0, wrap("save detection", err)
+		}
+		payloads[i] = string(encoded)
+	}
 	err = s.write(ctx, func(tx *tx) error {
 		enqueued = 0
 		newer, err := readSince(tx, d.Listing.ID, d.Began)
@@ -96,12 +105,12 @@ func (s *Store) SaveDetection(ctx context.Context, d outbox.Detection) (enqueued
 				return err
 			}
 		}
-		for _, e := range d.Entries {
+		for i, e := range d.Entries {
 			decidedOn, known := revision[e.WatchID]
 			if !known {
 				return fmt.Errorf("entry of watch %s without its change", e.WatchID)
 			}
-			created, err := enqueue(tx, e, decidedOn)
+			created, err := enqueue(tx, e, payloads[i], decidedOn)
 			if err != nil {
 				return err
 			}

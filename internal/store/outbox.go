@@ -19,11 +19,7 @@ const openRows = "status IN ('pending', 'sending', 'retry')"
 // enqueue is idempotent: one entry per watch, trigger, UTC day and channel. For
 // a shopper without a subscription one withheld entry a day is enough to say
 // what they missed. The watch must still be at the revision that was decided on.
-func enqueue(tx *tx, e outbox.Entry, revision int64) (bool, error) {
-	payload, err := json.Marshal(e.Snapshot)
-	if err != nil {
-		return false, err
-	}
+func enqueue(tx *tx, e outbox.Entry, payload string, revision int64) (bool, error) {
 	return tx.changed(`
 		INSERT INTO outbox (event_id, user_id, watch_id, listing_id, trigger, channel, status, detected_at, detected_payload_json)
 		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
@@ -33,7 +29,7 @@ func enqueue(tx *tx, e outbox.Entry, revision int64) (bool, error) {
 			   AND status = 'dropped' AND reason = 'no_subscription'
 			   AND NOT EXISTS (SELECT 1 FROM subscriptions s JOIN devices d ON d.id = s.device_id WHERE d.user_id = ?2))
 		ON CONFLICT (watch_id, trigger, date(detected_at), channel) WHERE status <> 'dropped' DO NOTHING`,
-		e.EventID, e.UserID, e.WatchID, e.ListingID, string(e.Trigger), e.Channel, string(e.Status), instant(e.DetectedAt), string(payload), revision)
+		e.EventID, e.UserID, e.WatchID, e.ListingID, string(e.Trigger), e.Channel, string(e.Status), instant(e.DetectedAt), payload, revision)
 }
 
 // claimable selects due entries, the oldest first. Entries of one watch belong

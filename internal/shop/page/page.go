@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sokone/sokone/internal/fetch"
@@ -23,10 +24,24 @@ type Getter interface {
 type Adapter struct {
 	get Getter
 	now func() time.Time
+
+	mu   sync.Mutex
+	seen map[string]seen // by address
 }
 
+// seen is what a page said last, and how to ask whether it still does.
+type seen struct {
+	etag, modified string
+	quote          shop.Quote
+}
+
+// maxSeen bounds what is remembered: some ten megabytes.
+const maxSeen = 10_000
+
 // New makes the adapter.
-func New(get Getter, now func() time.Time) *Adapter { return &Adapter{get, now} }
+func New(get Getter, now func() time.Time) *Adapter {
+	return &Adapter{get: get, now: now, seen: map[string]seen{}}
+}
 
 // Name is the adapter's word.
 func (a *Adapter) Name() string { return "page" }
@@ -39,9 +54,18 @@ func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
 
 // Quote reads the page now.
 func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
-	p, err := a.get.Get(ctx, fetch.Request{URL: ref.URL})
+	// A page that says when it has changed is not sent again while it has not.
+	var before seen
+	if !shop.IsAnew(ctx) {
+		before = a.before(ref.URL)
+	}
+	p, err := a.get.Get(ctx, fetch.Request{URL: ref.URL, ETag: before.etag, LastModified: before.modified})
 	if err != nil {
 		return shop.Quote{}, err
+	}
+	if p.NotModified && before.quote.Price.Known() {
+		before.quote.ObservedAt = a.now().UTC()
+		return before.quote, nil
 	}
 	q, failed := Extract(Input{URL: p.URL, Status: p.Status, ContentType: p.ContentType, Body: p.Body})
 	if failed != nil {
@@ -58,7 +82,27 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		q.ItemCode = ref.ItemCode
 	}
 	q.URL = q.ItemCode
+	a.remember(ref.URL, seen{p.Header.Get("ETag"), p.Header.Get("Last-Modified"), q})
 	return q, nil
+}
+
+func (a *Adapter) before(address string) seen {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.seen[address]
+}
+
+func (a *Adapter) remember(address string, s seen) {
+	if s.etag == "" && s.modified == "" {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.seen) >= maxSeen {
+		clear(a.seen)
+	}
+	s.quote.Candidates = nil // for the command line, which remembers nothing
+	a.seen[address] = s
 }
 
 // Input is an answer of a shop.
