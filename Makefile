@@ -7,7 +7,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 BENCH_RECORD := .bench/latest.txt
 
-.PHONY: help run build test check bench docker cases vendor screenshots
+.PHONY: help run build test check bench docker cases vendor screenshots lighthouse
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -50,3 +50,8 @@ screenshots: ## draw every screen, phone and desktop, light and dark, ja and en,
 	.ci/need browsers
 	.ci/need npm
 	cd internal/browser/testdata && node screenshots.mjs
+
+lighthouse: ## print Lighthouse's scores of the app
+	.ci/need browsers
+	.ci/need npm
+	cd internal/browser/testdata && node lighthouse.mjs

@@ -50,7 +50,7 @@ type Options struct {
 	TTL       time.Duration // how long a push service may hold an alert
 	PublicURL string        // where a click leads; "" for the address under which the device subscribed
 	Batch     int           // entries claimed at once; default 200
-	InFlight  int           // entries worked on at once; default 400
+	InFlight  int           // entries worked on at once, waiting for a turn at their shop included; default 2000
 	Sends     int           // deliveries under way at once; default 64
 	Now       func() time.Time
 	Logger    *slog.Logger
@@ -70,7 +70,7 @@ func New(o Options) *Dispatcher {
 		o.Batch = 200
 	}
 	if o.InFlight == 0 {
-		o.InFlight = 2 * o.Batch
+		o.InFlight = 10 * o.Batch // one shop with a long line must not hold up the others
 	}
 	if o.Sends == 0 {
 		o.Sends = 64

@@ -140,6 +140,32 @@ test('every push shows exactly one notification, whatever it holds', async () =>
   await until('one for what says nothing', async () => (await tags()).join() === 'A1,A2,sokone');
 });
 
+test('a notification can open the shop and stop the watch', async () => {
+  const offered = await page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications({ tag: 'A1' }))[0].actions.map((a) => a.action));
+  assert.deepEqual(offered, ['shop', 'stop']);
+  const worker = await (await browser.waitForTarget((t) => t.type() === 'service_worker')).worker();
+  const watches = () => page.evaluate(async () => (await (await fetch('/api/v1/watches', { headers: { Authorization: `Bearer ${localStorage.getItem('sokone.token')}` } })).json()).watches);
+  const click = (action, watchId) => worker.evaluate(async (a, id) => {
+    const opened = [];
+    const waits = [];
+    const event = new Event('notificationclick');
+    Object.assign(event, { action: a, notification: { close() {}, data: { watchId: id, path: `/watches/${id}` } }, waitUntil: (p) => waits.push(p) });
+    const real = self.clients.openWindow;
+    self.clients.openWindow = async (url) => { opened.push(url); };
+    self.dispatchEvent(event);
+    await Promise.all(waits);
+    self.clients.openWindow = real;
+    return opened;
+  }, action, watchId);
+  const [{ id }] = await watches();
+  assert.deepEqual(await click('shop', id), [shop.url('tea')]);
+  assert.deepEqual(await click('stop', id), []);
+  assert.equal((await watches())[0].paused, true);
+  await go(`/watches/${id}`);
+  await see.tap('Resume');
+  await see.sees('Pause');
+});
+
 test('an alert that was not sent says why', async () => {
   shop.goods.tea.price = 900;
   await server.run('detect');
