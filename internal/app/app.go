@@ -26,6 +26,7 @@ import (
 	"github.com/sokone/sokone/internal/metrics"
 	"github.com/sokone/sokone/internal/push"
 	"github.com/sokone/sokone/internal/shop"
+	"github.com/sokone/sokone/internal/shop/custom"
 	"github.com/sokone/sokone/internal/shop/page"
 	"github.com/sokone/sokone/internal/shop/rakuten"
 	"github.com/sokone/sokone/internal/shop/shopify"
@@ -94,7 +95,9 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 	a.Metrics = metrics.New(a.Store, o.Now, a.Logger)
 	client := newClient(c, values, o.Now, a.Metrics.Fetch)
 	a.Metrics.Circuits(client.Open)
-	a.Shops = shops(c, o, client)
+	if a.Shops, err = shops(c, o, client); err != nil {
+		return nil, errors.Join(err, a.Store.Close())
+	}
 	if values.Contact == "" {
 		a.Logger.Warn("app: SOKONE_CONTACT is not set: push services may refuse this server, and shops cannot ask who it is. Set it to mailto: or https: of yours.")
 	}
@@ -131,7 +134,7 @@ func Shops(c config.Config, o Options) (*shop.Registry, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return shops(c, o, newClient(c, values, o.Now, nil)), nil
+	return shops(c, o, newClient(c, values, o.Now, nil))
 }
 
 func newClient(c config.Config, v config.Values, now func() time.Time, observe func(string, time.Duration)) *fetch.Client {
@@ -140,15 +143,25 @@ func newClient(c config.Config, v config.Values, now func() time.Time, observe f
 	})
 }
 
-func shops(c config.Config, o Options, client *fetch.Client) *shop.Registry {
+func shops(c config.Config, o Options, client *fetch.Client) (*shop.Registry, error) {
 	pages := page.New(client, o.Now)
-	return shop.NewRegistry(append(o.Adapters,
+	adapters := o.Adapters
+	if c.ShopsFile != "" {
+		described, err := custom.Load(c.ShopsFile)
+		if err != nil {
+			return nil, &ConfigError{fmt.Errorf("SOKONE_SHOPS_FILE: %w", err)}
+		}
+		for _, s := range described {
+			adapters = append(adapters, custom.New(s, client, o.Now))
+		}
+	}
+	return shop.NewRegistry(append(adapters,
 		rakuten.New(client, rakuten.Options{ApplicationID: c.RakutenApplicationID, AccessKey: c.RakutenAccessKey, SiteURL: c.RakutenSiteURL, Endpoint: c.RakutenEndpoint, Now: o.Now}),
 		yahoo.New(client, yahoo.Options{AppID: c.YahooAppID, Endpoint: c.YahooEndpoint, Now: o.Now}),
 		shopify.New(client, pages, o.Now),
 		woocommerce.New(client, pages, o.Now),
 		pages, // reads any page, so it is asked last
-	)...)
+	)...), nil
 }
 
 // Keys are the VAPID keys that the operator gave, or those of the data directory.

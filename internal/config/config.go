@@ -49,6 +49,8 @@ type Config struct {
 	YahooAppID           string `env:"SOKONE_YAHOO_APP_ID" name:"yahoo-app-id" help:"Yahoo! Japan application id. With it, Yahoo! Shopping is read by its API."`
 	YahooEndpoint        string `env:"SOKONE_YAHOO_ENDPOINT" name:"yahoo-endpoint" help:"Another address of Yahoo's item search."`
 
+	ShopsFile string `env:"SOKONE_SHOPS_FILE" help:"File (YAML) that describes more shops: where on their pages the price stands."`
+
 	LogFormat string `env:"SOKONE_LOG_FORMAT" default:"text" help:"text or json."`
 	LogLevel  string `env:"SOKONE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 }

@@ -28,3 +28,11 @@ func availabilityOf(s string) shop.Availability {
 	}
 	return shop.Unknown
 }
+
+// ReadAvailability reads a word of schema.org or a short text of a page.
+func ReadAvailability(s string) shop.Availability {
+	if a := availabilityOf(s); a != shop.Unknown {
+		return a
+	}
+	return stockOf(strings.ToLower(s))
+}

@@ -10,9 +10,9 @@ import (
 // about the product.
 var tracking = regexp.MustCompile(`(?i)^(utm_.*|gclid|gbraid|wbraid|dclid|fbclid|msclkid|yclid|ttclid|twclid|igshid|mc_[ce]id|_ga|_gl|gad_.*|srsltid|ref|ref_|ref_src|aff_?id|affiliate.*|campaign(id)?|cmpid|pk_.*|piwik_.*|scid|rafcid|rt|s-id|sc_[a-z]+|spm|scm|_branch_.*|vero_.*|hsCtaTracking|_hs.*|trk.*|clickid|irclickid|zanpid)$`)
 
-// canonical is one form of an address: lower-case host without "www." or a
+// Canonical is one form of an address: lower-case host without "www." or a
 // default port, no fragment, no tracking parameters, the others in order.
-func canonical(u *url.URL) string {
+func Canonical(u *url.URL) string {
 	c := *u
 	c.Fragment, c.RawFragment, c.User = "", "", nil
 	host, port := strings.ToLower(strings.TrimSuffix(c.Hostname(), ".")), c.Port()
@@ -42,7 +42,7 @@ func canonical(u *url.URL) string {
 // "www.", trailing slash and tracking parameters.
 func samePage(a, b *url.URL) bool {
 	plain := func(u *url.URL) string {
-		c, err := url.Parse(canonical(u))
+		c, err := url.Parse(Canonical(u))
 		if err != nil {
 			return u.String()
 		}
@@ -64,7 +64,7 @@ func (d *document) canonicalAddress() string {
 		}
 	}
 	link.Scheme = d.url.Scheme
-	return canonical(link)
+	return Canonical(link)
 }
 
 func siteOf(u *url.URL) string {

@@ -132,6 +132,9 @@ func priceText(e *html.Node) string {
 	return strings.TrimSpace(b.String())
 }
 
+// TextOf is an element's text in one line, with a fraction set small made one.
+func TextOf(e *html.Node) string { return strings.Join(strings.Fields(priceText(e)), " ") }
+
 func isFraction(e *html.Node) bool {
 	class := strings.ToLower(attr(e, "class"))
 	return e.DataAtom == atom.Sup || strings.Contains(class, "fraction") || strings.Contains(class, "cents") || strings.Contains(class, "decimal")

@@ -48,7 +48,7 @@ func (a *Adapter) Name() string { return "page" }
 
 // Match takes every web address: this adapter is asked last.
 func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
-	c := canonical(u)
+	c := Canonical(u)
 	return shop.Ref{Adapter: a.Name(), ItemCode: c, URL: c}, true
 }
 
@@ -76,7 +76,7 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	// The address that a person pasted stays the identity while it leads to the
 	// page; a canonical link makes many addresses of one page one listing.
 	if q.ItemCode == "" {
-		q.ItemCode = canonical(p.URL)
+		q.ItemCode = Canonical(p.URL)
 	}
 	if asked, err := url.Parse(ref.URL); err == nil && asked.Scheme == "http" && strings.HasPrefix(q.ItemCode, "https://"+asked.Host) && p.URL.Scheme == "http" {
 		q.ItemCode = ref.ItemCode
@@ -134,6 +134,16 @@ func Extract(in Input) (shop.Quote, *shop.Error) {
 	}
 	q.ItemCode = doc.canonicalAddress()
 	return q, nil
+}
+
+// Classify says what an answer is when it is no product page; nil if it may be one.
+func Classify(in Input) *shop.Error {
+	text, _ := fetch.Decode(in.Body, in.ContentType)
+	doc, err := parse(text, in.URL)
+	if err != nil {
+		return &shop.Error{Kind: shop.KindParse, Message: "This page is built too strangely to be read.", Cause: err}
+	}
+	return classify(in, doc)
 }
 
 func looksLikeHTML(contentType, text string) bool {

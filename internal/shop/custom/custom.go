@@ -1,0 +1,161 @@
+package custom
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/sokone/sokone/internal/fetch"
+	"github.com/sokone/sokone/internal/money"
+	"github.com/sokone/sokone/internal/shop"
+	"github.com/sokone/sokone/internal/shop/page"
+)
+
+// Getter asks for pages.
+type Getter interface {
+	Get(ctx context.Context, r fetch.Request) (*fetch.Page, error)
+}
+
+// Adapter reads one described shop.
+type Adapter struct {
+	Shop
+	get Getter
+	now func() time.Time
+}
+
+// New makes the adapter of a described shop.
+func New(s Shop, get Getter, now func() time.Time) *Adapter { return &Adapter{s, get, now} }
+
+// Name is the adapter's word: "custom-" and the shop's name.
+func (a *Adapter) Name() string { return "custom-" + a.Shop.Name }
+
+// Match takes addresses of the shop's host whose path fits.
+func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
+	host := strings.ToLower(u.Host)
+	below, wild := strings.CutPrefix(a.host, "*")
+	if wild && !strings.HasSuffix(host, below) || !wild && host != a.host || !a.path.MatchString(u.Path) {
+		return shop.Ref{}, false
+	}
+	address := page.Canonical(u)
+	return shop.Ref{Adapter: a.Name(), ItemCode: address, URL: address}, true
+}
+
+// Quote reads the page by the description.
+func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
+	p, err := a.get.Get(ctx, fetch.Request{URL: ref.URL, Accept: "text/html,application/json;q=0.9,*/*;q=0.5"})
+	if err != nil {
+		return shop.Quote{}, err
+	}
+	isJSON := strings.Contains(p.ContentType, "json")
+	if !isJSON {
+		if failed := page.Classify(page.Input{URL: p.URL, Status: p.Status, ContentType: p.ContentType, Body: p.Body}); failed != nil {
+			return shop.Quote{}, failed
+		}
+	} else if p.Status != 200 {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindEmpty, Message: "The shop says that this product does not exist."}
+	}
+	text := p.Text()
+	root, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This page is built too strangely to be read.", Cause: err}
+	}
+	d := answer{text, root}
+	return a.quote(ref, d)
+}
+
+func (a *Adapter) quote(ref shop.Ref, d answer) (shop.Quote, error) {
+	shown := d.read(a.price)
+	if shown == "" {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "The price was not found where this shop's description says.", Cause: fmt.Errorf("shop %s: price: nothing there", a.Shop.Name)}
+	}
+	currency := d.read(a.currency)
+	number, sign, ok := page.ReadPrice(shown, currency, "")
+	if money.ValidCurrency(strings.ToUpper(currency)) {
+		sign = strings.ToUpper(currency)
+		number, _, ok = page.ReadPrice(shown+" "+sign, "", "")
+	}
+	price, err := money.Parse(number, sign)
+	if !ok || err != nil || !price.Positive() {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "What stands in the place of the price is none.", Cause: fmt.Errorf("shop %s: price: %.60q, currency: %.10q", a.Shop.Name, shown, sign)}
+	}
+	q := shop.Quote{
+		Ref: ref, Name: bounded(d.read(a.product), 300), Price: price, Availability: page.ReadAvailability(d.read(a.availability)), FoundBy: "custom", ObservedAt: a.now().UTC(),
+		Candidates: []shop.Candidate{{FoundBy: "custom", Price: price, Text: bounded(shown, 120), Won: true, Why: "where the shop's description says"}},
+	}
+	q.Quantity = page.Quantity(q.Name)
+	return q, nil
+}
+
+// answer is what the shop sent: a page, or JSON.
+type answer struct {
+	text string
+	root *html.Node
+}
+
+func (d answer) read(s source) string {
+	switch {
+	case s.value != "":
+		return s.value
+	case s.css != nil:
+		e := s.css.MatchFirst(d.root)
+		if e == nil {
+			return ""
+		}
+		if s.attr != "" {
+			for _, a := range e.Attr {
+				if strings.EqualFold(a.Key, s.attr) {
+					return strings.TrimSpace(a.Val)
+				}
+			}
+			return ""
+		}
+		return page.TextOf(e)
+	case s.json != nil:
+		return d.readJSON(s)
+	}
+	return ""
+}
+
+func (d answer) readJSON(s source) string {
+	text := d.text
+	if s.in != nil {
+		e := s.in.MatchFirst(d.root)
+		if e == nil || e.FirstChild == nil {
+			return ""
+		}
+		text = e.FirstChild.Data
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return ""
+	}
+	found := s.json.Select(v)
+	if len(found) == 0 {
+		return ""
+	}
+	switch v := found[0].(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case json.Number:
+		return v.String()
+	case bool:
+		return map[bool]string{true: "in stock", false: "out of stock"}[v]
+	}
+	return ""
+}
+
+func bounded(s string, runes int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > runes {
+		return string(r[:runes])
+	}
+	return s
+}
