@@ -41,8 +41,6 @@ type source struct {
 	value string
 }
 
-func (s source) given() bool { return s.css != nil || s.json != nil || s.value != "" }
-
 // Load reads the file.
 func Load(file string) ([]Shop, error) {
 	f, err := os.Open(file)
