@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // also the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/sokone/sokone/migrations"
 )
@@ -164,7 +165,7 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, existed bool) error {
 	if err != nil {
 		return fmt.Errorf("store: migrations: %w", err)
 	}
-	current, newest, err := provider.GetVersions(ctx)
+	current, newest, err := versions(ctx, provider)
 	if err != nil {
 		return fmt.Errorf("store: schema version: %w", err)
 	}
@@ -188,6 +189,26 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, existed bool) error {
 	}
 	s.Logger.Info("store: schema migrated", "from", current, "to", newest)
 	return nil
+}
+
+// versions waits a little for another process that makes the same file: SQLite
+// answers SQLITE_BUSY at once, without the busy timeout, when two turn a new
+// database to WAL (sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY In
+// WAL Mode").
+func versions(ctx context.Context, provider *goose.Provider) (current, newest int64, err error) {
+	for range 50 {
+		current, newest, err = provider.GetVersions(ctx)
+		var fault *sqlite.Error
+		if !errors.As(err, &fault) || fault.Code()&0xff != sqlite3.SQLITE_BUSY {
+			return current, newest, err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return 0, 0, ctx.Err()
+		}
+	}
+	return 0, 0, err
 }
 
 // waitMigrated waits a little for another process that migrates.
