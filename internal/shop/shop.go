@@ -44,6 +44,7 @@ type Quote struct {
 	Quantity     Quantity     // content, for the unit price; zero where unsure
 	Availability Availability
 	FoundBy      string      // which rule won: "json-ld", "microdata", "opengraph", …
+	Evidence     string      // the short piece of the page that the price was read from; bounded plain text
 	Candidates   []Candidate // what else was seen, and why it lost; for `sokone quote`
 	ObservedAt   time.Time   // UTC
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -49,7 +50,7 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 		return d.confirmed(q, seen)
 	}
 	if price, ok := d.looseItemprop(); ok {
-		q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "microdata", Candidates: append(candidatesOf(seen, price), shop.Candidate{FoundBy: "microdata", Price: price, Text: "itemprop=price", Won: true, Why: "the one price that is marked"})}
+		q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "microdata", Candidates: append(candidatesOf(seen, price), shop.Candidate{FoundBy: "microdata", Price: price, Text: snippet("itemprop=price", price.Number(), price.Currency()), Won: true, Why: "the one price that is marked"})}
 		return d.confirmed(q, seen)
 	}
 	if g, ok := visiblePrice(seen); ok {
@@ -58,7 +59,7 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 		return q, nil
 	}
 	if price, ok := d.formPrice(); ok && len(seen) == 0 {
-		q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "form", Candidates: []shop.Candidate{{FoundBy: "form", Price: price, Text: "the form of the cart", Won: true, Why: "the page shows no other"}}}
+		q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "form", Candidates: []shop.Candidate{{FoundBy: "form", Price: price, Text: snippet("the form of the cart", price.Number(), price.Currency()), Won: true, Why: "the page shows no other"}}}
 		d.complete(&q)
 		return q, nil
 	}
@@ -122,6 +123,11 @@ func (d *document) formPrice() (money.Amount, bool) {
 	return d.price(value{text: fields["price"]}, first(fields["currency"], fields["pricecurrency"], d.pageCurrency()))
 }
 
+// snippet is how a machine's statement is shown to a person: offers.price "1298" JPY.
+func snippet(where, text, currency string) string {
+	return clean(fmt.Sprintf("%s %q %s", where, clean(text, maxSnippet/2), clean(currency, 8)), maxSnippet)
+}
+
 // complete takes from the page what the product does not say of itself.
 func (d *document) complete(q *shop.Quote) {
 	if q.Name == "" {
@@ -180,7 +186,7 @@ func (d *document) openGraph() (shop.Quote, bool) {
 		}
 		q := shop.Quote{Price: price, FoundBy: "opengraph",
 			Availability: availabilityOf(first(d.meta["product:availability"], d.meta["og:availability"])),
-			Candidates:   []shop.Candidate{{FoundBy: "opengraph", Price: price, Text: clean(prefix+"amount "+text, maxSnippet), Won: true, Why: "the page's product tags"}}}
+			Candidates:   []shop.Candidate{{FoundBy: "opengraph", Price: price, Text: snippet(prefix+"amount", text, price.Currency()), Won: true, Why: "the page's product tags"}}}
 		return q, true
 	}
 	for i := '1'; i <= '4'; i++ {
@@ -189,7 +195,7 @@ func (d *document) openGraph() (shop.Quote, bool) {
 			continue
 		}
 		if price, ok := d.price(value{text: text}, ""); ok {
-			q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "twitter", Candidates: []shop.Candidate{{FoundBy: "twitter", Price: price, Text: clean("twitter:data "+text, maxSnippet), Won: true, Why: "the page's card"}}}
+			q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "twitter", Candidates: []shop.Candidate{{FoundBy: "twitter", Price: price, Text: snippet("twitter:data", text, price.Currency()), Won: true, Why: "the page's card"}}}
 			return q, true
 		}
 	}

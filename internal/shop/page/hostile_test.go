@@ -28,6 +28,9 @@ func extract(t testing.TB, body string) string {
 	if !q.Price.Positive() || !utf8.ValidString(q.Name) || utf8.RuneCountInString(q.Name) > maxName || strings.ContainsAny(q.Name, "\n\r\x00") {
 		t.Errorf("quote %+v", q)
 	}
+	if q.Evidence == "" || utf8.RuneCountInString(q.Evidence) > maxSnippet || strings.ContainsAny(q.Evidence, "\n\r\x00") {
+		t.Errorf("evidence %q", q.Evidence)
+	}
 	for _, c := range q.Candidates {
 		if utf8.RuneCountInString(c.Text) > maxSnippet {
 			t.Errorf("a snippet of %d characters", utf8.RuneCountInString(c.Text))

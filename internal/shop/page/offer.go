@@ -179,7 +179,7 @@ func (d *document) prices(o, p *thing) []shop.Candidate {
 		if !ok {
 			why, paid = "not a price above zero, or in no currency that can be told", false
 		}
-		out = append(out, shop.Candidate{FoundBy: p.source, Price: amount, Text: clean(where+" "+v.text, maxSnippet), Won: paid, Why: why})
+		out = append(out, shop.Candidate{FoundBy: p.source, Price: amount, Text: snippet("offers."+where, v.text, cur), Won: paid, Why: why})
 	}
 	specs := o.things("pricespecification")
 	own := len(out)
@@ -218,7 +218,7 @@ func (d *document) prices(o, p *thing) []shop.Candidate {
 		case strings.EqualFold(s.text("valueaddedtaxincluded"), "false") && hasTaxed(specs):
 			paid, why = false, "without tax"
 		}
-		add(v, first(s.text("pricecurrency"), currency), "priceSpecification "+kind, paid, why)
+		add(v, first(s.text("pricecurrency"), currency), strings.TrimRight("priceSpecification "+kind, " "), paid, why)
 	}
 	return out
 }

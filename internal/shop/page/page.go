@@ -133,7 +133,19 @@ func Extract(in Input) (shop.Quote, *shop.Error) {
 		return shop.Quote{}, e
 	}
 	q.ItemCode = doc.canonicalAddress()
+	q.Evidence = evidence(q)
 	return q, nil
+}
+
+// evidence is the text of the candidate that won: what a person can look for on
+// the page, months later, to see whether the price was read right.
+func evidence(q shop.Quote) string {
+	for _, c := range q.Candidates {
+		if c.Won && c.FoundBy == q.FoundBy {
+			return c.Text
+		}
+	}
+	return ""
 }
 
 // Classify says what an answer is when it is no product page; nil if it may be one.

@@ -236,13 +236,22 @@ func headOf(e *html.Node) string {
 	return ""
 }
 
-func spaced(s string) string { return strings.Join(strings.Fields(" "+s+" "), " ") + trailing(s) }
-
-func trailing(s string) string {
-	if s != "" && strings.TrimRight(s, " \t\r\n") != s {
-		return " "
+// spaced makes every run of blanks one, also at the ends.
+func spaced(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	blank := false
+	for _, r := range s {
+		switch {
+		case !unicode.IsSpace(r):
+			blank = false
+			b.WriteRune(r)
+		case !blank:
+			blank = true
+			b.WriteByte(' ')
+		}
 	}
-	return ""
+	return b.String()
 }
 
 // What the words around an amount say of it. Other kinds of price first.
@@ -346,7 +355,7 @@ func (d *document) sightingsIn(b block) []sighting {
 		}
 		ranged := len(out) > 0 && between.MatchString(afterSign(s[from:sp[0]]))
 		from = sp[1]
-		g := sighting{amount: amount, paid: true, priced: r.priced, text: clean(near, maxSnippet), why: "shown on the page"}
+		g := sighting{amount: amount, paid: true, priced: r.priced, text: around(s, sp), why: "shown on the page"}
 		g.judge(r, label, afterSign(after))
 		if ranged {
 			g.paid, g.why = false, "the end of a range"
@@ -354,6 +363,13 @@ func (d *document) sightingsIn(b block) []sighting {
 		out = append(out, g)
 	}
 	return out
+}
+
+// around is the line that an amount stands in, as far as a snippet goes.
+func around(line string, span []int) string {
+	const before = maxSnippet / 3
+	head := []rune(line[:span[0]])
+	return clean(string(head[max(0, len(head)-before):])+line[span[0]:], maxSnippet)
 }
 
 // shown reads the amount in its surroundings; the whole block may hold the sign.
