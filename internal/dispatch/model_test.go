@@ -59,7 +59,8 @@ func (w *world) Quote(_ context.Context, ref shop.Ref) (shop.Quote, error) {
 	if kind := w.broken[ref.ItemCode]; kind != "" {
 		return shop.Quote{}, &shop.Error{Kind: kind, Message: "broken"}
 	}
-	q := shop.Quote{Ref: ref, Name: "Tea tin", Price: amount(w.price[ref.ItemCode]), Availability: shop.InStock, ObservedAt: w.now}
+	q := shop.Quote{Ref: ref, Name: "Tea tin", Price: amount(w.price[ref.ItemCode]), Availability: shop.InStock, ObservedAt: w.now,
+		Quantity: shop.Quantity{Amount: "1000", Unit: "g"}}
 	if w.out[ref.ItemCode] {
 		q.Availability = shop.OutOfStock
 	}
@@ -205,6 +206,21 @@ func TestModelOfThePromise(t *testing.T) {
 	})
 }
 
+// One event that several triggers wait for is one alert, however long it lasts.
+func TestOneEventIsToldOnce(t *testing.T) {
+	m := newModel(t, t.TempDir())
+	defer m.close()
+	m.w.price["tea"] = 850
+	for range 60 { // 30 hours in half hours
+		m.w.now = m.w.now.Add(30 * time.Minute)
+		m.detect(t, 0)
+		m.dispatch(t, 1, -1)
+	}
+	if len(m.w.sent) != 2 {
+		t.Errorf("two watches wait for ¥900; told: %+v", m.w.sent)
+	}
+}
+
 type model struct {
 	w      *world
 	stores [2]*store.Store // two processes on one file
@@ -214,7 +230,7 @@ type model struct {
 	onto   map[string]string // watch → item code
 }
 
-func newModel(t *rapid.T, dir string) *model {
+func newModel(t rapid.TB, dir string) *model {
 	ctx := context.Background()
 	m := &model{
 		w: &world{now: time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC), price: map[string]int{}, out: map[string]bool{},
@@ -237,7 +253,7 @@ func newModel(t *rapid.T, dir string) *model {
 		quote, _ := m.w.Quote(ctx, shop.Ref{Adapter: "page", ItemCode: item, URL: "https://" + item + ".example/p"})
 		o := watch.Observe(quote)
 		made := watch.New(watch.Watch{ID: "watch" + user, UserID: user, Basis: watch.BasisPrice, CreatedAt: m.w.now,
-			Triggers: []watch.Trigger{{Type: watch.TargetPrice, Target: amount(modelTarget)}}}, o)
+			Triggers: []watch.Trigger{{Type: watch.TargetPrice, Target: amount(modelTarget)}, {Type: watch.UnitPrice, Target: amount(modelTarget), Unit: "kg"}}}, o)
 		if _, err := m.stores[0].CreateWatch(ctx, made, watch.Listing{ID: "listing" + item, Ref: quote.Ref, Name: o.Name}, o, 10); err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +271,7 @@ func (m *model) close() {
 
 func (m *model) item(t *rapid.T) string { return rapid.SampledFrom(m.items).Draw(t, "item") }
 
-func (m *model) detect(t *rapid.T, process int) {
+func (m *model) detect(t rapid.TB, process int) {
 	d := detect.New(detect.Options{Store: m.stores[process], Shops: m.w, Lease: modelLease, Now: m.w.clock,
 		Spread: func() float64 { return 0.5 }, Logger: slog.New(slog.DiscardHandler),
 		Schedule: watch.Schedule{Interval: 0, Max: time.Hour}})
@@ -264,7 +280,7 @@ func (m *model) detect(t *rapid.T, process int) {
 	}
 }
 
-func (m *model) dispatch(t *rapid.T, process, dieIn int) {
+func (m *model) dispatch(t rapid.TB, process, dieIn int) {
 	m.w.dieIn = dieIn
 	mortal := &mortal{Store: m.stores[process], w: m.w}
 	d := dispatch.New(dispatch.Options{Store: mortal, Shops: m.w, Sender: sender{m.w, mortal, m.subs, m.onto}, Lease: modelLease,
@@ -285,7 +301,7 @@ func (m *model) pause(t *rapid.T) {
 }
 
 // check holds after every step.
-func (m *model) check(t *rapid.T) {
+func (m *model) check(t rapid.TB) {
 	ctx := context.Background()
 	findings, err := m.stores[1].Check(ctx)
 	must(t, err)
@@ -303,7 +319,7 @@ func (m *model) check(t *rapid.T) {
 
 // once: one alert a day and trigger, each marked sent only if a receiver has it
 // under that event id, and last_notified moved by nothing else.
-func (m *model) once(t *rapid.T, w watch.Watch, entries []outbox.Entry) {
+func (m *model) once(t rapid.TB, w watch.Watch, entries []outbox.Entry) {
 	told := map[string]outbox.Entry{}
 	days := map[string]string{}
 	var last *outbox.Entry
@@ -375,7 +391,7 @@ func (m *model) settle(t *rapid.T) {
 	}
 }
 
-func must(t *rapid.T, err error) {
+func must(t rapid.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bojanz/currency"
+	"github.com/cockroachdb/apd/v3"
 )
 
 // Errors of this package. Their texts are for a person; the field is named by the caller.
@@ -20,8 +21,13 @@ var (
 	ErrRange    = errors.New("amount is too large")
 )
 
-// maxDigits bounds what is parsed, so that a hostile page cannot make arithmetic slow.
-const maxDigits = 40
+// maxDigits bounds what is parsed, so that a hostile page cannot make arithmetic
+// slow. What MarshalJSON wrote may be longer: a third has as many digits as the
+// arithmetic carries.
+const (
+	maxDigits       = 40
+	maxStoredDigits = 200
+)
 
 // Amount is an exact decimal in one currency. The zero value is "no amount":
 // Known reports false, and it is null in JSON.
@@ -33,8 +39,10 @@ type Amount struct {
 // Parse reads a plain decimal string ("1298", "12.50", "-3") in the given ISO 4217
 // currency. It knows no grouping and no signs of currencies: texts off pages are
 // the business of the shop adapters.
-func Parse(number, code string) (Amount, error) {
-	if len(number) > maxDigits || !plainDecimal(number) {
+func Parse(number, code string) (Amount, error) { return parse(number, code, maxDigits) }
+
+func parse(number, code string, limit int) (Amount, error) {
+	if len(number) > limit || !plainDecimal(number) {
 		return Amount{}, fmt.Errorf("%w: %.40q", ErrAmount, number)
 	}
 	if !ValidCurrency(code) {
@@ -97,11 +105,20 @@ func (a Amount) Known() bool { return a.known }
 func (a Amount) Currency() string { return a.a.CurrencyCode() }
 
 // Number is the decimal string, exactly as it was read: "19.90" stays "19.90".
+// It is plain: arithmetic may leave 6.5E+2 behind, which nobody would parse.
 func (a Amount) Number() string {
 	if !a.known {
 		return ""
 	}
-	return a.a.Number()
+	n := a.a.Number()
+	if !strings.ContainsRune(n, 'E') {
+		return n
+	}
+	d, _, err := apd.NewFromString(n)
+	if err != nil {
+		return n
+	}
+	return d.Text('f')
 }
 
 // String is for logs and tests: "1298 JPY".
@@ -109,7 +126,7 @@ func (a Amount) String() string {
 	if !a.known {
 		return "none"
 	}
-	return a.a.Number() + " " + a.a.CurrencyCode()
+	return a.Number() + " " + a.Currency()
 }
 
 // Positive reports whether there is an amount and it is above zero.
@@ -222,7 +239,7 @@ func (a *Amount) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return ErrAmount
 	}
-	parsed, err := Parse(w.Amount, w.Currency)
+	parsed, err := parse(w.Amount, w.Currency, maxStoredDigits)
 	if err != nil {
 		return err
 	}

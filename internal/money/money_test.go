@@ -167,3 +167,35 @@ func TestArithmeticIsExact(t *testing.T) {
 }
 
 func second(_ money.Amount, err error) error { return err }
+
+// Whatever arithmetic leaves behind, it is written as a plain decimal and read back.
+func TestResultsOfArithmeticAreKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, err := money.FromMinor(rapid.Int64Range(-1e12, 1e12).Draw(t, "minor"), rapid.SampledFrom([]string{"JPY", "USD", "KWD"}).Draw(t, "currency"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range rapid.IntRange(1, 4).Draw(t, "steps") {
+			n := rapid.SampledFrom([]string{"1000", "100", "3", "0.001", "7", "12000", "0.07"}).Draw(t, "number")
+			if rapid.Bool().Draw(t, "divide") {
+				a, err = a.Div(n)
+			} else {
+				a, err = a.Mul(n)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if strings.ContainsAny(a.Number(), "eE") {
+			t.Fatalf("not plain: %s", a.Number())
+		}
+		encoded, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back money.Amount
+		if err := json.Unmarshal(encoded, &back); err != nil || !back.Equal(a) {
+			t.Fatalf("%s came back as %s: %v", encoded, back, err)
+		}
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sokone/sokone/internal/money"
+	"github.com/sokone/sokone/internal/shop"
 	"github.com/sokone/sokone/internal/watch"
 )
 
@@ -111,23 +112,29 @@ type Entry struct {
 	SentAt     time.Time
 }
 
-// Checked is what the last re-check read: the message said this.
+// Checked is what the last re-check read, as watch.Observation has it: the
+// message said this, and what is told with it is decided on this.
 type Checked struct {
-	At       time.Time    `json:"at"`
-	Price    money.Amount `json:"price"` // this and the next two as watch.Observation has them
-	Shipping money.Amount `json:"shipping"`
-	Points   money.Amount `json:"points"`
-	Why      watch.Why    `json:"why"`
+	At           time.Time         `json:"at"`
+	Price        money.Amount      `json:"price"`
+	Shipping     money.Amount      `json:"shipping"`
+	Points       money.Amount      `json:"points"`
+	Availability shop.Availability `json:"availability,omitempty"`
+	Quantity     shop.Quantity     `json:"quantity,omitzero"`
+	Name         string            `json:"name,omitempty"`
+	Why          watch.Why         `json:"why"`
 }
 
 // CheckedOf keeps what a re-check read and decided.
 func CheckedOf(o watch.Observation, why watch.Why) Checked {
-	return Checked{At: o.At, Price: o.Price, Shipping: o.Shipping, Points: o.Points, Why: why}
+	return Checked{At: o.At, Price: o.Price, Shipping: o.Shipping, Points: o.Points,
+		Availability: o.Availability, Quantity: o.Quantity, Name: o.Name, Why: why}
 }
 
 // Observation gives back what was read.
 func (c Checked) Observation() watch.Observation {
-	return watch.Observation{At: c.At, Price: c.Price, Shipping: c.Shipping, Points: c.Points}
+	return watch.Observation{At: c.At, Price: c.Price, Shipping: c.Shipping, Points: c.Points,
+		Availability: c.Availability, Quantity: c.Quantity, Name: c.Name}
 }
 
 // NewEventID makes an event id: 128 random bits, 26 characters of base32.
