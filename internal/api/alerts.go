@@ -89,7 +89,9 @@ func (a *API) observe(ctx context.Context, j outbox.Job) (watch.Observation, boo
 	}
 	q, err := a.fresh.lately(ctx, j.Listing.Ref, told)
 	if err == nil {
-		return watch.Observe(q), true
+		o := watch.Observe(q)
+		o.Since = j.Listing.Since
+		return o, true
 	}
 	e := shop.AsError(err)
 	switch {

@@ -42,6 +42,7 @@ type Store interface {
 	RestoreWatch(ctx context.Context, userID, id string, maxWatches int) (watch.Watched, error)
 	ImportWatches(ctx context.Context, userID string, ws []watch.Watched, maxWatches int) (imported int, err error)
 	History(ctx context.Context, listingID string) (watch.History, error)
+	HistoryAt(ctx context.Context, ref shop.Ref) (watch.History, error)
 
 	Alerts(ctx context.Context, userID, cursor string, limit int) ([]outbox.Entry, string, error)
 	Alert(ctx context.Context, userID, eventID string) (outbox.Job, error)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"regexp"
@@ -55,27 +54,11 @@ type madeDevice struct {
 
 type profileChange struct {
 	Body struct {
-		Timezone   *string     `json:"timezone,omitempty" maxLength:"64"`
-		Locale     *string     `json:"locale,omitempty" maxLength:"35"`
-		QuietHours quietChange `json:"quiet_hours,omitempty" doc:"null for none"`
+		Timezone   *string       `json:"timezone,omitempty" maxLength:"64"`
+		Locale     *string       `json:"locale,omitempty" maxLength:"35"`
+		QuietHours Change[Quiet] `json:"quiet_hours,omitempty" doc:"null for none"`
 	}
 }
-
-// quietChange tells quiet hours that are set from ones that are taken away (null)
-// and from ones not spoken of.
-type quietChange struct {
-	Quiet
-	Sent, Null bool
-}
-
-// UnmarshalJSON is called only where the member is there.
-func (q *quietChange) UnmarshalJSON(data []byte) error {
-	q.Sent, q.Null = true, string(data) == "null"
-	return json.Unmarshal(data, &q.Quiet)
-}
-
-// Schema is that of quiet hours, or null.
-func (quietChange) Schema(r huma.Registry) *huma.Schema { return Nullable[Quiet]{}.Schema(r) }
 
 type profileAnswer struct{ Body Profile }
 
@@ -222,17 +205,17 @@ func localeOf(location, name, accepted string) (string, error) {
 
 var timeOfDay = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
-func quietHours(q quietChange) (from, to string, err error) {
+func quietHours(q Change[Quiet]) (from, to string, err error) {
 	if q.Null {
 		return "", "", nil
 	}
-	for _, part := range []struct{ name, value string }{{"from", q.From}, {"to", q.To}} {
+	for _, part := range []struct{ name, value string }{{"from", q.Value.From}, {"to", q.Value.To}} {
 		if !timeOfDay.MatchString(part.value) {
 			return "", "", field("body.quiet_hours."+part.name, "%.10q is not a time of day. Send HH:MM, as in \"22:00\".", part.value)
 		}
 	}
-	if q.From == q.To {
+	if q.Value.From == q.Value.To {
 		return "", "", field("body.quiet_hours.to", "Quiet hours must end at another time than they begin. Send null for none.")
 	}
-	return q.From, q.To, nil
+	return q.Value.From, q.Value.To, nil
 }

@@ -20,14 +20,21 @@ type Quote struct {
 	URL          string              `json:"url"`
 	Name         string              `json:"name"`
 	ImageURL     string              `json:"image_url"`
-	Picture      string              `json:"picture,omitempty" doc:"Where this server shows the image."`
 	Price        Nullable[Money]     `json:"price"`
 	Total        Nullable[Money]     `json:"total" doc:"With shipping; null where the shop does not state it."`
 	Effective    Nullable[Money]     `json:"effective" doc:"Total less points."`
 	UnitPrice    Nullable[UnitPrice] `json:"unit_price"`
 	Availability string              `json:"availability" enum:"in_stock,out_of_stock,preorder,unknown"`
 	FoundBy      string              `json:"found_by"`
+	Evidence     string              `json:"evidence" doc:"The piece of the page that the price stood in."`
 	ObservedAt   time.Time           `json:"observed_at"`
+}
+
+// Preview is a quote with what is known of the listing already.
+type Preview struct {
+	Quote
+	Picture string            `json:"picture" doc:"Where this server shows the image; empty for nowhere."`
+	History Nullable[[]Point] `json:"history" doc:"The last 90 days, where somebody watches this already."`
 }
 
 // QuoteOf is the wire form of a quote.
@@ -36,7 +43,7 @@ func QuoteOf(q shop.Quote) Quote {
 	return Quote{
 		Adapter: q.Adapter, ItemCode: q.ItemCode, URL: q.URL, Name: q.Name, ImageURL: q.ImageURL,
 		Price: moneyOf(q.Price), Total: moneyOf(o.Amount(watch.BasisTotal)), Effective: moneyOf(o.Amount(watch.BasisEffective)),
-		UnitPrice: unitPriceOf(o.Price, q.Quantity), Availability: availability(q.Availability), FoundBy: q.FoundBy, ObservedAt: q.ObservedAt.UTC(),
+		UnitPrice: unitPriceOf(o.Price, q.Quantity), Availability: availability(q.Availability), FoundBy: q.FoundBy, Evidence: q.Evidence, ObservedAt: q.ObservedAt.UTC(),
 	}
 }
 
@@ -46,7 +53,7 @@ type addressRequest struct {
 	}
 }
 
-type quoteAnswer struct{ Body Quote }
+type quoteAnswer struct{ Body Preview }
 
 func (a *API) quoteRoutes(h huma.API) {
 	op := a.private(h, http.MethodPost, "/quotes", "quote", "What a watch on this address would start from", http.StatusOK)
@@ -59,8 +66,14 @@ func (a *API) quote(ctx context.Context, in *addressRequest) (*quoteAnswer, erro
 	if err != nil {
 		return nil, shopFault(err)
 	}
-	out := QuoteOf(q)
-	out.Picture = a.picture(q.ImageURL)
+	out := Preview{Quote: QuoteOf(q), Picture: a.picture(q.ImageURL)}
+	h, err := a.Store.HistoryAt(ctx, q.Ref)
+	if err != nil {
+		return nil, a.fault(ctx, err)
+	}
+	if points := pointsSince(h, a.Now().AddDate(0, 0, -90)); len(points) > 0 {
+		out.History = some(points)
+	}
 	return &quoteAnswer{out}, nil
 }
 

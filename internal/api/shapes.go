@@ -48,6 +48,22 @@ func (n Nullable[T]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{r.Schema(reflect.TypeFor[T](), true, ""), {Type: "null"}}}
 }
 
+// Change tells a member that is set from one that is taken away (null) and from
+// one not spoken of.
+type Change[T any] struct {
+	Value      T
+	Sent, Null bool
+}
+
+// UnmarshalJSON is called only where the member is there.
+func (c *Change[T]) UnmarshalJSON(data []byte) error {
+	c.Sent, c.Null = true, string(data) == "null"
+	return json.Unmarshal(data, &c.Value)
+}
+
+// Schema is that of T, or null.
+func (Change[T]) Schema(r huma.Registry) *huma.Schema { return Nullable[T]{}.Schema(r) }
+
 func moneyOf(a money.Amount) Nullable[Money] {
 	if !a.Known() {
 		return Nullable[Money]{}
@@ -77,11 +93,24 @@ type Watch struct {
 	Listing      Listing            `json:"listing"`
 	Triggers     []Trigger          `json:"triggers"`
 	Basis        string             `json:"basis" enum:"price,total,effective"`
+	Quantity     Nullable[Contents] `json:"quantity" doc:"What the package holds, for the unit price."`
 	Note         string             `json:"note"`
 	Paused       bool               `json:"paused"`
 	Reference    Nullable[Money]    `json:"reference" doc:"What a drop is measured from."`
 	LastNotified Nullable[Notified] `json:"last_notified"`
 	CreatedAt    time.Time          `json:"created_at"`
+}
+
+// Quantity is an amount of content.
+type Quantity struct {
+	Amount string `json:"amount" pattern:"^[0-9]{1,9}([.][0-9]{1,6})?$" doc:"A decimal above zero." example:"12000"`
+	Unit   string `json:"unit" enum:"g,ml,m,piece,sheet,roll,set,pair,tablet,serving"`
+}
+
+// Contents is a quantity, and whose word it is.
+type Contents struct {
+	Quantity
+	By string `json:"by" enum:"shop,you" doc:"Whether the shop says so, or the owner of the watch has corrected it."`
 }
 
 // Notified is the last alert that was accepted for delivery.
@@ -102,7 +131,16 @@ type Listing struct {
 	UnitPrice    Nullable[UnitPrice] `json:"unit_price"`
 	Availability string              `json:"availability" enum:"in_stock,out_of_stock,preorder,unknown"`
 	CheckedAt    *time.Time          `json:"checked_at" doc:"When the price was last read."`
-	Problem      Nullable[Issue]     `json:"problem" doc:"Why the price is not fresh."`
+	NextCheckAt  *time.Time          `json:"next_check_at" doc:"When it is due again; null while it is paused."`
+	Evidence     Nullable[Evidence]  `json:"evidence" doc:"Where the price was read."`
+	Problem      Nullable[Issue]     `json:"problem" doc:"Why the price is not fresh, or not compared."`
+	RestingUntil *time.Time          `json:"resting_until" doc:"The shop asked for peace, or failed too often, and is left alone until then."`
+}
+
+// Evidence answers "why this number?".
+type Evidence struct {
+	FoundBy string `json:"found_by" doc:"The rule that found the price." example:"json-ld"`
+	Text    string `json:"text" doc:"The piece of the page that it stood in; may be empty."`
 }
 
 // Issue is what is wrong with a listing.
@@ -116,10 +154,13 @@ func listingOf(l watch.Listing) Listing {
 	out := Listing{
 		ID: l.ID, Adapter: l.Adapter, URL: l.URL, Name: l.Name, ImageURL: l.ImageURL,
 		Price: moneyOf(l.Last.Price), UnitPrice: unitPriceOf(l.Last.Price, l.Last.Quantity),
-		Availability: availability(l.Last.Availability), CheckedAt: timeOf(l.CheckedAt),
+		Availability: availability(l.Last.Availability), CheckedAt: timeOf(l.CheckedAt), RestingUntil: timeOf(l.RestingUntil),
 	}
-	if p := l.Problem; p != nil {
-		out.Problem = some(Issue{p.Kind, p.Since.UTC(), p.Message})
+	if l.Last.FoundBy != "" {
+		out.Evidence = some(Evidence{l.Last.FoundBy, l.Last.Evidence})
+	}
+	if !l.Paused {
+		out.NextCheckAt = timeOf(l.NextCheckAt)
 	}
 	return out
 }
@@ -135,6 +176,16 @@ func watchOf(w watch.Watched) Watch {
 	out := Watch{
 		ID: w.Watch.ID, Listing: listingOf(w.Listing), Triggers: []Trigger{}, Basis: string(w.Watch.Basis), Note: w.Watch.Note,
 		Paused: w.Watch.Paused, Reference: moneyOf(w.Watch.Reference), CreatedAt: w.Watch.CreatedAt.UTC(),
+	}
+	if p := w.Problem(); p != nil {
+		out.Listing.Problem = some(Issue{p.Kind, p.Since.UTC(), p.Message})
+	}
+	if q := w.Listing.Last.Quantity; q.Known() {
+		out.Quantity = some(Contents{Quantity{q.Amount, q.Unit}, "shop"})
+	}
+	if q := w.Watch.Quantity; q.Known() {
+		out.Quantity = some(Contents{Quantity{q.Amount, q.Unit}, "you"})
+		out.Listing.UnitPrice = unitPriceOf(w.Listing.Last.Price, q)
 	}
 	for _, t := range w.Watch.Triggers {
 		if t.Type.Chosen() {
@@ -262,7 +313,7 @@ var typeOfExport = reflect.TypeFor[Export]()
 
 // quantityFor is any quantity that a price per the unit can be made of.
 func quantityFor(unit string) shop.Quantity {
-	for _, base := range []string{"g", "ml", "m", "piece", "sheet", "roll", "set", "pair", "tablet", "serving"} {
+	for _, base := range shop.BaseUnits() {
 		q := shop.Quantity{Amount: "1", Unit: base}
 		for _, u := range shop.Units() {
 			if strings.EqualFold(strings.ReplaceAll(u, " ", ""), strings.ReplaceAll(unit, " ", "")) {

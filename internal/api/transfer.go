@@ -40,6 +40,7 @@ type ExportedWatch struct {
 	Basis     string    `json:"basis,omitempty" enum:"price,total,effective"`
 	Note      string    `json:"note,omitempty" maxLength:"500"`
 	Paused    bool      `json:"paused,omitempty"`
+	Quantity  *Quantity `json:"quantity,omitempty" doc:"What the package holds, where its owner corrected it."`
 	Reference *Money    `json:"reference" doc:"What a drop is measured from; its currency is the watch's."`
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	History   []Point   `json:"history,omitempty" doc:"Not read back."`
@@ -86,12 +87,15 @@ func (a *API) export(ctx context.Context, in *exportRequest) (*exportAnswer, err
 		if v.Reference.Valid {
 			x.Reference = &v.Reference.Value
 		}
+		if q := w.Watch.Quantity; q.Known() {
+			x.Quantity = &Quantity{q.Amount, q.Unit}
+		}
 		h, err := a.Store.History(ctx, w.Listing.ID)
 		if err != nil {
 			return nil, a.fault(ctx, err)
 		}
 		for _, p := range h.Points {
-			x.History = append(x.History, Point{p.At.UTC(), moneyOf(p.Price), availability(p.Availability)})
+			x.History = append(x.History, pointOf(p))
 		}
 		e.Watches = append(e.Watches, x)
 	}
@@ -181,11 +185,16 @@ func (a *API) imported(at string, x ExportedWatch) (watch.Watched, error) {
 		return watch.Watched{}, field(at+".reference", "This is no price above zero.")
 	}
 	o := watch.Observation{Price: reference}
+	if x.Quantity != nil {
+		if o.Quantity, err = contents(at+".quantity", *x.Quantity); err != nil {
+			return watch.Watched{}, err
+		}
+	}
 	ts, err := importedTriggers(at, x.Triggers, o)
 	if err != nil {
 		return watch.Watched{}, err
 	}
-	w := watch.New(watch.Watch{ID: rand.Text(), Triggers: ts, Basis: watch.BasisPrice, Note: x.Note, Paused: x.Paused, CreatedAt: a.Now()}, o)
+	w := watch.New(watch.Watch{ID: rand.Text(), Triggers: ts, Basis: watch.BasisPrice, Note: x.Note, Paused: x.Paused, Quantity: o.Quantity, CreatedAt: a.Now()}, o)
 	if x.Basis != "" {
 		w.Basis = watch.Basis(x.Basis)
 	}
@@ -197,7 +206,7 @@ func (a *API) imported(at string, x ExportedWatch) (watch.Watched, error) {
 // the first poll, and the trigger stays silent until it is.
 func importedTriggers(at string, sent []Trigger, o watch.Observation) ([]watch.Trigger, error) {
 	for _, t := range sent {
-		if t.Unit != nil {
+		if t.Unit != nil && !o.Quantity.Known() {
 			o.Quantity = quantityFor(*t.Unit)
 		}
 	}

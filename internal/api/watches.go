@@ -1,14 +1,19 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sokone/sokone/internal/shop"
 	"github.com/sokone/sokone/internal/watch"
 )
 
@@ -24,10 +29,11 @@ type newWatch struct {
 type watchChange struct {
 	ID   string `path:"id"`
 	Body struct {
-		Triggers *[]Trigger `json:"triggers,omitempty" maxItems:"5"`
-		Basis    *string    `json:"basis,omitempty" enum:"price,total,effective"`
-		Note     *string    `json:"note,omitempty" maxLength:"500"`
-		Paused   *bool      `json:"paused,omitempty" doc:"Pauses or resumes. Resuming also looks again for a product that was gone."`
+		Triggers *[]Trigger       `json:"triggers,omitempty" maxItems:"5"`
+		Basis    *string          `json:"basis,omitempty" enum:"price,total,effective"`
+		Note     *string          `json:"note,omitempty" maxLength:"500"`
+		Paused   *bool            `json:"paused,omitempty" doc:"Pauses or resumes. Resuming also looks again for a product that was gone."`
+		Quantity Change[Quantity] `json:"quantity,omitempty" doc:"Corrects what the package holds; null goes back to the shop's word."`
 	}
 }
 
@@ -61,6 +67,23 @@ type Point struct {
 	At           time.Time       `json:"at"`
 	Price        Nullable[Money] `json:"price"`
 	Availability string          `json:"availability"`
+	FoundBy      string          `json:"found_by" required:"false" doc:"The rule that found the price; empty where that was not kept."`
+	Evidence     string          `json:"evidence" required:"false" doc:"The piece of the page that it stood in."`
+}
+
+// pointsSince are the points in force at some time since.
+func pointsSince(h watch.History, since time.Time) []Point {
+	points := []Point{}
+	for _, p := range h.Points {
+		if !p.ConfirmedAt.Before(since) {
+			points = append(points, pointOf(p))
+		}
+	}
+	return points
+}
+
+func pointOf(p watch.Point) Point {
+	return Point{p.At.UTC(), moneyOf(p.Price), availability(p.Availability), p.FoundBy, p.Evidence}
 }
 
 // Moment is when an alert was sent.
@@ -78,6 +101,9 @@ func (a *API) watchRoutes(h huma.API) {
 	huma.Register(h, a.private(h, http.MethodPatch, "/watches/{id}", "change-watch", "Pause, resume or change a watch", http.StatusOK), a.changeWatch)
 	huma.Register(h, a.private(h, http.MethodDelete, "/watches/{id}", "remove-watch", "Remove a watch", http.StatusNoContent), a.removeWatch)
 	huma.Register(h, a.private(h, http.MethodPost, "/watches/{id}/restore", "restore-watch", "Undo a removal of the last day", http.StatusOK), a.restoreWatch)
+	accept := a.private(h, http.MethodPost, "/watches/{id}/accept", "accept-product", "Watch what the page shows now, where it shows another product or currency", http.StatusOK)
+	accept.Errors = append(accept.Errors, http.StatusConflict)
+	huma.Register(h, accept, a.acceptProduct)
 	huma.Register(h, a.private(h, http.MethodGet, "/watches/{id}/history", "watch-history", "Price points for a chart, and when alerts were sent", http.StatusOK), a.history)
 }
 
@@ -155,6 +181,17 @@ func (a *API) watchAnswer(ctx context.Context, w watch.Watched, err error) (*wat
 func (a *API) changeWatch(ctx context.Context, in *watchChange) (*watchAnswer, error) {
 	w, err := a.Store.UpdateWatch(ctx, callerOf(ctx).user.ID, in.ID, func(w *watch.Watched) error {
 		last := w.Listing.Last
+		if q := in.Body.Quantity; q.Sent {
+			if err := correct(&w.Watch, q); err != nil {
+				return err
+			}
+			w.Listing.NextCheckAt = a.Now()
+		}
+		if last.Quantity = cmp.Or(w.Watch.Quantity, last.Quantity); in.Body.Quantity.Sent && in.Body.Triggers == nil {
+			if err := fits(w.Watch, last); err != nil {
+				return err
+			}
+		}
 		if b := in.Body.Basis; b != nil && watch.Basis(*b) != w.Watch.Basis {
 			changed, err := basis(*b, last)
 			if err != nil {
@@ -193,6 +230,61 @@ func (a *API) restoreWatch(ctx context.Context, in *watchID) (*watchAnswer, erro
 	return a.watchAnswer(ctx, w, err)
 }
 
+// correct sets what the package holds by its owner's word. A unit price is then
+// another number, so it may be told anew.
+func correct(w *watch.Watch, sent Change[Quantity]) error {
+	w.Quantity = shop.Quantity{}
+	if !sent.Null {
+		q, err := contents("body.quantity", sent.Value)
+		if err != nil {
+			return err
+		}
+		w.Quantity = q
+	}
+	for i, t := range w.Triggers {
+		if t.Type == watch.UnitPrice {
+			w.Triggers[i].Armed = true
+		}
+	}
+	return nil
+}
+
+var plainAmount = regexp.MustCompile(`^[0-9]{1,9}([.][0-9]{1,6})?$`)
+
+func contents(at string, sent Quantity) (shop.Quantity, error) {
+	switch {
+	case !plainAmount.MatchString(sent.Amount):
+		return shop.Quantity{}, field(at+".amount", "%.20q is no content. Send a decimal, as in \"500\" or \"1.5\".", sent.Amount)
+	case strings.Trim(sent.Amount, "0.") == "":
+		return shop.Quantity{}, field(at+".amount", "The content must be above zero.")
+	case !slices.Contains(shop.BaseUnits(), sent.Unit):
+		return shop.Quantity{}, field(at+".unit", "%.20q is no unit of content. Send one of %s.", sent.Unit, strings.Join(shop.BaseUnits(), ", "))
+	}
+	return shop.Quantity{Amount: sent.Amount, Unit: sent.Unit}, nil
+}
+
+// fits checks that a unit that is waited for can be made of the content.
+func fits(w watch.Watch, o watch.Observation) error {
+	if t, waits := w.Trigger(watch.UnitPrice); waits {
+		if _, err := shop.UnitPriceOf(o.Price, o.Quantity, t.Unit); err != nil {
+			return field("body.quantity", "This watch waits for a price per %s, which cannot be made of this content. Change that trigger first, or with it.", t.Unit)
+		}
+	}
+	return nil
+}
+
+func (a *API) acceptProduct(ctx context.Context, in *watchID) (*watchAnswer, error) {
+	w, err := a.Store.UpdateWatch(ctx, callerOf(ctx).user.ID, in.ID, func(w *watch.Watched) (err error) {
+		w.Watch, err = w.Watch.Accept(w.Listing)
+		w.Listing.NextCheckAt = a.Now()
+		return err
+	})
+	if errors.Is(err, watch.ErrOtherCurrency) {
+		return nil, problem(http.StatusConflict, "This watch waits for a price in another currency than the shop asks now. Change its triggers first.", Field{"body.triggers", "has a target in another currency"})
+	}
+	return a.watchAnswer(ctx, w, err)
+}
+
 func (a *API) history(ctx context.Context, in *historyRequest) (*historyAnswer, error) {
 	w, err := a.Store.Watch(ctx, callerOf(ctx).user.ID, in.ID)
 	if err != nil {
@@ -208,12 +300,7 @@ func (a *API) history(ctx context.Context, in *historyRequest) (*historyAnswer, 
 		return nil, a.fault(ctx, err)
 	}
 	out := &historyAnswer{}
-	out.Body.Points, out.Body.Alerts = []Point{}, []Moment{}
-	for _, p := range h.Points {
-		if !p.ConfirmedAt.Before(since) {
-			out.Body.Points = append(out.Body.Points, Point{p.At.UTC(), moneyOf(p.Price), availability(p.Availability)})
-		}
-	}
+	out.Body.Points, out.Body.Alerts = pointsSince(h, since), []Moment{}
 	for _, m := range moments {
 		out.Body.Alerts = append(out.Body.Alerts, Moment{m.At.UTC(), m.EventID})
 	}

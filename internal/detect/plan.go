@@ -32,14 +32,41 @@ func Decide(p watch.Poll, q shop.Quote, failed *shop.Error, now time.Time, s wat
 	}
 	o := watch.Observe(q)
 	o.At = now // the clock of this process orders history, not the adapter's
-	if suspect, believed := watch.Judge(p.Listing, o, p.History); !believed {
+	suspect, believed := watch.Judge(p.Listing, o, p.History)
+	if !believed {
 		return Plan{Quarantined: true, Detection: outbox.Detection{Listing: p.Listing.Quarantine(suspect, s, spread)}}
+	}
+	if suspect.Why.Replaces() {
+		return replaced(p, o, suspect.Why, s, spread)
 	}
 	return read(p, o, s, spread)
 }
 
+// replaced is what a second look changes that finds another product, or another
+// currency: the listing becomes that, with a history of its own, and who
+// watched it before is told so, and of no price.
+func replaced(p watch.Poll, o watch.Observation, why watch.Suspicion, s watch.Schedule, spread float64) Plan {
+	was := p.Listing.Name
+	p.Listing.Since, p.History = o.At, watch.History{}
+	if why == watch.OtherProduct {
+		for i := range p.Watches {
+			if p.Watches[i].Product == "" {
+				p.Watches[i].Product = was
+			}
+		}
+	}
+	plan := read(p, o, s, spread)
+	if why == watch.OtherProduct {
+		plan.Detection.Was = was
+	}
+	return plan
+}
+
 func read(p watch.Poll, o watch.Observation, s watch.Schedule, spread float64) Plan {
-	plan := effects(p, p.Listing.Read(o, s, spread), o)
+	s.Interval = s.Pace(p.History, o.At)
+	l := p.Listing.Read(o, s, spread)
+	o.Name, o.Since = l.Name, l.Since // a page of what is sold out may name nothing
+	plan := effects(p, l, o)
 	point := watch.PointOf(o)
 	plan.Detection.Observed = &point
 	return plan

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ type world struct {
 	now time.Time
 
 	price  map[string]int // by item code; yen
+	name   string         // what every page names; "" for a tea tin
 	out    map[string]bool
 	broken map[string]shop.Kind
 
@@ -59,7 +61,7 @@ func (w *world) Quote(_ context.Context, ref shop.Ref) (shop.Quote, error) {
 	if kind := w.broken[ref.ItemCode]; kind != "" {
 		return shop.Quote{}, &shop.Error{Kind: kind, Message: "broken"}
 	}
-	q := shop.Quote{Ref: ref, Name: "Tea tin", Price: amount(w.price[ref.ItemCode]), Availability: shop.InStock, ObservedAt: w.now,
+	q := shop.Quote{Ref: ref, Name: cmp.Or(w.name, "Tea tin"), Price: amount(w.price[ref.ItemCode]), Availability: shop.InStock, ObservedAt: w.now,
 		Quantity: shop.Quantity{Amount: "1000", Unit: "g"}}
 	if w.out[ref.ItemCode] {
 		q.Availability = shop.OutOfStock
@@ -218,6 +220,56 @@ func TestOneEventIsToldOnce(t *testing.T) {
 	}
 	if len(m.w.sent) != 2 {
 		t.Errorf("two watches wait for ¥900; told: %+v", m.w.sent)
+	}
+}
+
+// A page that names another product is flagged after a second look, and never
+// compared: neither detection nor the re-check of what is queued believes it.
+func TestAnotherProductIsFlaggedAndNotCompared(t *testing.T) {
+	m := newModel(t, t.TempDir())
+	defer m.close()
+	m.w.fail = t.Fatalf
+	step := func() {
+		m.w.now = m.w.now.Add(30 * time.Minute)
+		m.detect(t, 0)
+		m.dispatch(t, 1, -1)
+	}
+	m.w.price["tea"] = 850
+	m.detect(t, 0) // queued, and not yet sent
+	m.w.name, m.w.price["tea"] = "Electric kettle", 800
+	for range 10 {
+		step()
+	}
+	if len(m.w.sent) != 0 {
+		t.Fatalf("told of a kettle: %+v", m.w.sent)
+	}
+	w, err := m.stores[0].Watch(context.Background(), "user0", "watchuser0")
+	must(t, err)
+	if p := w.Problem(); p == nil || p.Kind != string(watch.OtherProduct) || w.Listing.Name != "Electric kettle" {
+		t.Errorf("%+v", p)
+	}
+	entries, _, err := m.stores[0].Alerts(context.Background(), "user0", "", 10)
+	must(t, err)
+	if len(entries) == 0 || entries[0].Status != outbox.Dropped || entries[0].Reason != outbox.ConditionLost {
+		t.Errorf("what was queued for the tea: %+v", entries)
+	}
+	_, err = m.stores[0].UpdateWatch(context.Background(), "user0", "watchuser0", func(w *watch.Watched) (err error) {
+		w.Watch, err = w.Watch.Accept(w.Listing)
+		return err
+	})
+	must(t, err)
+	for range 10 {
+		step()
+	}
+	if len(m.w.sent) != 1 || m.w.sent[0].watch != "watchuser0" || m.w.sent[0].price != 800 {
+		t.Errorf("one owner took the kettle for it: %+v", m.w.sent)
+	}
+	m.w.name = ""
+	for range 3 {
+		step()
+	}
+	if len(m.w.sent) != 2 || m.w.sent[1].watch != "watchuser1" {
+		t.Errorf("the tea is back for the other: %+v", m.w.sent)
 	}
 }
 

@@ -50,23 +50,32 @@ func observation(j outbox.Job, r reading) (watch.Observation, *verdict) {
 	if e := r.failed; e != nil {
 		switch {
 		case e.Kind == shop.KindEmpty && e.SoldOut:
-			return watch.SoldOut(r.at), nil
+			return soldOut(j.Listing, r.at), nil
 		case j.Entry.Trigger == watch.Unreadable:
 			return j.Listing.Failing(e.Kind, r.at), nil
 		case e.Kind == shop.KindEmpty:
-			return watch.SoldOut(r.at), nil // gone: it cannot be bought
+			return soldOut(j.Listing, r.at), nil // gone: it cannot be bought
 		}
 		return watch.Observation{}, &verdict{later: outbox.Refetch(string(e.Kind)), detail: e.Message, retryAfter: e.RetryAfter}
 	}
 	o := watch.Observe(r.quote)
-	o.At = r.at
+	o.At, o.Since = r.at, j.Listing.Since
 	if !o.Price.Positive() {
 		return o, &verdict{later: outbox.Refetch(string(shop.KindParse)), detail: "the price read is not above zero"}
 	}
-	if suspect, believed := watch.Judge(j.Listing, o, r.history); !believed {
+	// Another product is for detection to believe, which then tells its watches so.
+	if suspect, believed := watch.Judge(j.Listing, o, r.history); !believed || suspect.Why.Replaces() {
 		return o, &verdict{later: outbox.Refetch(string(shop.KindParse)), detail: "in quarantine: " + string(suspect.Why)}
 	}
 	return o, nil
+}
+
+// soldOut is the observation of a product that cannot be bought now: the one the
+// listing was about.
+func soldOut(l watch.Listing, at time.Time) watch.Observation {
+	o := watch.SoldOut(at)
+	o.Name, o.Since = l.Name, l.Since
+	return o
 }
 
 func alsoFiring(j outbox.Job, o watch.Observation, h watch.History) (also []watch.Firing) {

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -29,8 +30,8 @@ func Words(j outbox.Job, c outbox.Checked, also []watch.Firing) (title, body str
 		say = japanese
 	}
 	s := speaker{words: say, locale: j.User.Locale, zone: location(j.User.Timezone)}
-	title = shorten(j.Listing.Name, maxName)
-	if c.Price.Known() {
+	title = shorten(cmp.Or(j.Watch.Product, j.Listing.Name), maxName)
+	if c.Price.Known() && j.Entry.Trigger != watch.Unreadable {
 		title = fmt.Sprintf(say.title, s.money(c.Price), title)
 	}
 	sentences := []string{s.sentence(j.Entry.Trigger, c.Why)}
@@ -71,17 +72,25 @@ func (s speaker) sentence(t watch.TriggerType, w watch.Why) string {
 	case watch.Readable:
 		return s.readable
 	case watch.Unreadable:
-		return fmt.Sprintf(s.unreadable, s.date(w.FailingSince))
+		say := s.unreadable
+		switch watch.Suspicion(w.FailureKind) {
+		case watch.OtherProduct:
+			say = s.other
+		case watch.NewCurrency:
+			say = s.currency
+		}
+		return fmt.Sprintf(say, s.date(w.FailingSince))
 	}
 	return ""
 }
 
 // words of one language. The verbs of fmt stand in the order of its arguments.
 type words struct {
-	title, target, drop, lowest, unit, back, readable, unreadable, gone string
-	day, space                                                          string // the layout of a date; what parts two sentences
-	basis                                                               map[watch.Basis]string
-	per                                                                 func(unit string) string
+	title, target, drop, lowest, unit, back     string
+	readable, unreadable, other, currency, gone string
+	day, space                                  string // the layout of a date; what parts two sentences
+	basis                                       map[watch.Basis]string
+	per                                         func(unit string) string
 }
 
 var english = words{
@@ -93,6 +102,8 @@ var english = words{
 	back:       "Back in stock.",
 	readable:   "The price can be read again.",
 	unreadable: "The price could not be read since %s. Sokone keeps trying.",
+	other:      "The page shows another product since %s, so its prices are not compared.",
+	currency:   "The shop asks another currency since %s, so its prices are not compared.",
 	gone:       "The product page is gone, so Sokone has stopped looking.",
 	day:        "2 Jan",
 	space:      " ",
@@ -109,6 +120,8 @@ var japanese = words{
 	back:       "在庫が戻りました。",
 	readable:   "価格を再び確認できるようになりました。",
 	unreadable: "%sから価格を確認できていません。確認を続けます。",
+	other:      "%sから別の商品が表示されているため、価格を比べていません。",
+	currency:   "%sから別の通貨で表示されているため、価格を比べていません。",
 	gone:       "商品ページがなくなったため、確認を止めました。",
 	day:        "1月2日",
 	basis:      map[watch.Basis]string{watch.BasisTotal: "送料込み%s。", watch.BasisEffective: "送料・ポイント込みの実質%s。"},

@@ -87,6 +87,7 @@ type Detection struct {
 	Observed *watch.Point  // appended to the history, or confirms its last point; nil where nothing was believed
 	Changes  []watch.Change
 	Entries  []Entry // enqueued where their watch is still at the revision of its Change
+	Was      string  // the product that the page named before, where it now names another
 }
 
 // ClaimRequest asks for due entries.

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -24,6 +25,8 @@ type Snapshot struct {
 	Currency       string          `json:"currency"`
 	Reference      money.Amount    `json:"reference"`
 	WatchCreatedAt time.Time       `json:"watch_created_at"`
+	Content        shop.Quantity   `json:"content,omitzero"`  // as the owner corrected it
+	Product        string          `json:"product,omitempty"` // what the watch was on
 
 	// The observation.
 	ObservedAt   time.Time         `json:"observed_at"`
@@ -53,6 +56,7 @@ func NewEntry(w watch.Watch, f watch.Firing, o watch.Observation) Entry {
 		Schema:  snapshotSchema,
 		Trigger: TriggerSnapshot{f.Trigger.Type, f.Trigger.Target, f.Trigger.Percent, f.Trigger.Days, f.Trigger.Unit},
 		Basis:   w.Basis, Currency: w.Currency, Reference: w.Reference, WatchCreatedAt: w.CreatedAt,
+		Content: w.Quantity, Product: cmp.Or(w.Product, o.Name),
 		ObservedAt: o.At, Price: o.Price, Shipping: o.Shipping, Points: o.Points,
 		Availability: o.Availability, Quantity: o.Quantity, Name: o.Name,
 		Why: f.Why,
@@ -71,7 +75,8 @@ func NewEntry(w watch.Watch, f watch.Firing, o watch.Observation) Entry {
 // made later: measured from what detection measured from, whether told or not.
 func (s Snapshot) Holds(o watch.Observation, h watch.History) watch.Truth {
 	t := watch.Trigger{Type: s.Trigger.Type, Target: s.Trigger.Target, Percent: s.Trigger.Percent, Days: s.Trigger.Days, Unit: s.Trigger.Unit, Armed: true}
-	w := watch.Watch{Basis: s.Basis, Currency: s.Currency, Reference: s.Reference, CreatedAt: s.WatchCreatedAt}
+	w := watch.Watch{Basis: s.Basis, Currency: s.Currency, Reference: s.Reference, CreatedAt: s.WatchCreatedAt,
+		Quantity: s.Content, Product: cmp.Or(s.Product, s.Name)}
 	return watch.Decide(w, t, o, h.Before(s.ObservedAt)).Holds
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/sokone/sokone/internal/money"
 )
 
-// Quantity is how much a package holds, in a base unit: "g", "ml", "m", "piece",
-// "sheet", "roll", "set", "pair", "tablet" or "serving". The zero value is "unsure".
+// Quantity is how much a package holds, in one of BaseUnits. The zero value is
+// "unsure".
 type Quantity struct {
 	Amount string `json:"amount"` // plain decimal, above zero
 	Unit   string `json:"unit"`
@@ -36,6 +36,11 @@ type UnitPrice struct {
 // Units lists the words that UnitPriceOf takes.
 func Units() []string {
 	return []string{"100 g", "kg", "100 ml", "l", "m", "piece", "sheet", "roll", "set", "pair", "tablet", "serving"}
+}
+
+// BaseUnits lists the units that a quantity is measured in.
+func BaseUnits() []string {
+	return []string{"g", "ml", "m", "piece", "sheet", "roll", "set", "pair", "tablet", "serving"}
 }
 
 // DefaultUnit is the unit that people expect for a base unit.

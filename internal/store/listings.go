@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/sokone/sokone/internal/outbox"
+	"github.com/sokone/sokone/internal/shop"
 	"github.com/sokone/sokone/internal/watch"
 )
 
@@ -52,21 +54,23 @@ func (s *Store) BeginPoll(ctx context.Context, listingID string, now, leaseUntil
 			WHERE id = ?2 AND paused = 0 AND (next_check_at <= ?3 OR next_check_at > ?4)
 			  AND (lease_until IS NULL OR lease_until <= ?3 OR lease_until > ?4)`,
 			instant(leaseUntil), listingID, instant(now), instant(now.Add(farAhead)))
-		if err != nil || !ours {
-			return err
-		}
-		listings, err := listingsBy(ctx, tx, "l.id IN (SELECT value FROM json_each(?))", list([]string{listingID}))
-		if err != nil {
-			return err
-		}
-		p.Listing = listings[listingID]
-		if p.Watches, err = watchesBy(ctx, tx, "w.listing_id = ? AND w.removed_at IS NULL AND w.paused = 0 ORDER BY w.created_at, w.id", listingID); err != nil {
-			return err
-		}
-		p.History, err = historyOf(ctx, tx, listingID, now.Add(-remember))
 		return err
 	})
-	return p, ours, wrap("begin poll", err)
+	if err != nil || !ours {
+		return p, false, wrap("begin poll", err)
+	}
+	// Read outside of the writer: the lease keeps other polls away, and a watch that
+	// changes meanwhile is noticed by its revision.
+	listings, err := listingsBy(ctx, s, "l.id IN (SELECT value FROM json_each(?))", list([]string{listingID}))
+	if err != nil {
+		return p, false, wrap("begin poll", err)
+	}
+	p.Listing = listings[listingID]
+	if p.Watches, err = watchesBy(ctx, s, "w.listing_id = ? AND w.removed_at IS NULL AND w.paused = 0 ORDER BY w.created_at, w.id", listingID); err != nil {
+		return p, false, wrap("begin poll", err)
+	}
+	p.History, err = historyOf(ctx, s, listingID, now.Add(-remember))
+	return p, err == nil, wrap("begin poll", err)
 }
 
 // SaveDetection writes all that one poll changes: the listing's state, the price
@@ -118,9 +122,19 @@ func (s *Store) SaveDetection(ctx context.Context, d outbox.Detection) (enqueued
 				enqueued++
 			}
 		}
-		return nil
+		return replaced(tx, d.Listing.ID, d.Was)
 	})
 	return enqueued, wrap("save detection", err)
+}
+
+// replaced marks the watches of a listing that is another product now: what they
+// were made for. One that was made for an earlier product yet keeps its mark.
+func replaced(tx *tx, listingID, was string) error {
+	if was == "" {
+		return nil
+	}
+	_, err := tx.exec("UPDATE watches SET product = ?, revision = revision + 1 WHERE listing_id = ? AND product = ''", was, listingID)
+	return err
 }
 
 func applyChange(tx *tx, c watch.Change) error {
@@ -152,11 +166,11 @@ func setArmed(tx *tx, watchID string, types []watch.TriggerType, armed bool) err
 // observe confirms the newest point, or begins a new one. History never runs
 // backwards: after a clock stepped back, a point follows the one before it.
 func observe(ctx context.Context, tx *tx, listingID string, p watch.Point) error {
-	h, err := historyOf(ctx, tx, listingID, time.Time{}, "DESC LIMIT 1")
+	newest, err := pointsBy(ctx, tx, "listing_id = ? ORDER BY at DESC LIMIT 1", listingID)
 	if err != nil {
 		return err
 	}
-	if last, ok := h.Last(); ok {
+	for _, last := range newest {
 		if last.Same(watch.Observation{Price: p.Price, Shipping: p.Shipping, Points: p.Points, Availability: p.Availability}) {
 			_, err := tx.exec("UPDATE prices SET confirmed_at = max(confirmed_at, ?) WHERE listing_id = ? AND at = ?",
 				instant(p.At), listingID, instant(last.At))
@@ -173,42 +187,61 @@ func observe(ctx context.Context, tx *tx, listingID string, p watch.Point) error
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec("INSERT INTO prices (listing_id, at, confirmed_at, currency, price, shipping, points, availability) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		listingID, instant(p.At), instant(p.ConfirmedAt), p.Price.Currency(), m[0], m[1], m[2], string(p.Availability))
+	_, err = tx.exec(`INSERT INTO prices (listing_id, at, confirmed_at, currency, price, shipping, points, availability, found_by, evidence)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		listingID, instant(p.At), instant(p.ConfirmedAt), p.Price.Currency(), m[0], m[1], m[2], string(p.Availability), p.FoundBy, p.Evidence)
 	return err
 }
 
-// History of a listing, the oldest point first.
+// History of a listing, the oldest point first: of the product that it is now.
 func (s *Store) History(ctx context.Context, listingID string) (watch.History, error) {
 	h, err := historyOf(ctx, s, listingID, time.Time{})
 	return h, wrap("history", err)
 }
 
-// historyOf reads points confirmed since a time. order is for the newest only.
-func historyOf(ctx context.Context, q queryer, listingID string, since time.Time, order ...string) (watch.History, error) {
-	var h watch.History
-	rows, err := q.query(ctx, `
-		SELECT at, confirmed_at, currency, price, shipping, points, availability FROM prices
-		WHERE listing_id = ? AND confirmed_at >= ? ORDER BY at `+strings.Join(order, " "), listingID, instant(since))
+// HistoryAt is the history of the listing with this identity; empty where nobody
+// has watched it.
+func (s *Store) HistoryAt(ctx context.Context, ref shop.Ref) (watch.History, error) {
+	var id string
+	err := one(s, []any{&id}, "SELECT id FROM listings WHERE adapter = ? AND item_code = ?", ref.Adapter, ref.ItemCode)
+	if errors.Is(err, watch.ErrNotFound) {
+		return watch.History{}, nil
+	}
+	if err != nil {
+		return watch.History{}, wrap("history", err)
+	}
+	return s.History(ctx, id)
+}
+
+// historyOf reads the points of the listing's product that were confirmed since a time.
+func historyOf(ctx context.Context, q queryer, listingID string, since time.Time) (watch.History, error) {
+	points, err := pointsBy(ctx, q, `listing_id = ?1 AND confirmed_at >= ?2
+		AND at >= coalesce((SELECT since FROM listings WHERE id = ?1), '') ORDER BY at`, listingID, instant(since))
+	return watch.History{Points: points}, err
+}
+
+func pointsBy(ctx context.Context, q queryer, where string, args ...any) ([]watch.Point, error) {
+	var points []watch.Point
+	rows, err := q.query(ctx, "SELECT at, confirmed_at, currency, price, shipping, points, availability, found_by, evidence FROM prices WHERE "+where, args...)
 	err = each(rows, err, func(r *sql.Rows) error {
 		var p watch.Point
 		var currency string
 		var c parts
-		if err := r.Scan(clock{&p.At}, clock{&p.ConfirmedAt}, &currency, &c.price, &c.shipping, &c.points, &p.Availability); err != nil {
+		if err := r.Scan(clock{&p.At}, clock{&p.ConfirmedAt}, &currency, &c.price, &c.shipping, &c.points, &p.Availability, &p.FoundBy, &p.Evidence); err != nil {
 			return err
 		}
 		if err := c.into(currency, &p.Price, &p.Shipping, &p.Points); err != nil {
 			return err
 		}
-		h.Points = append(h.Points, p)
+		points = append(points, p)
 		return nil
 	})
-	return h, err
+	return points, err
 }
 
 const listingColumns = `l.id, l.adapter, l.item_code, l.url, l.name, l.image_url, l.seen_at, l.currency, l.price, l.shipping, l.points,
-	l.availability, l.quantity, l.quantity_unit, l.found_by, l.checked_at, l.problem_kind, l.problem_since, l.problem_message,
-	l.suspect_json, l.paused, l.failures, l.gone_strikes, l.next_check_at`
+	l.availability, l.quantity, l.quantity_unit, l.found_by, l.evidence, l.since, l.checked_at, l.problem_kind, l.problem_since, l.problem_message,
+	l.suspect_json, l.paused, l.failures, l.gone_strikes, l.resting_until, l.next_check_at`
 
 // listingScan gives the places to scan listingColumns into, and what completes
 // the listing afterwards.
@@ -218,10 +251,10 @@ func listingScan(l *watch.Listing) (to []any, finish func() error) {
 	var problem watch.Problem
 	var suspect sql.NullString
 	to = []any{&l.ID, &l.Adapter, &l.ItemCode, &l.URL, &l.Name, &l.ImageURL, clock{&l.Last.At}, &currency, &c.price, &c.shipping, &c.points,
-		&l.Last.Availability, &l.Last.Quantity.Amount, &l.Last.Quantity.Unit, &l.Last.FoundBy, clock{&l.CheckedAt},
-		&problem.Kind, clock{&problem.Since}, &problem.Message, &suspect, &l.Paused, &l.Failures, &l.GoneStrikes, clock{&l.NextCheckAt}}
+		&l.Last.Availability, &l.Last.Quantity.Amount, &l.Last.Quantity.Unit, &l.Last.FoundBy, &l.Last.Evidence, clock{&l.Since}, clock{&l.CheckedAt},
+		&problem.Kind, clock{&problem.Since}, &problem.Message, &suspect, &l.Paused, &l.Failures, &l.GoneStrikes, clock{&l.RestingUntil}, clock{&l.NextCheckAt}}
 	return to, func() error {
-		l.Last.Name, l.Last.ImageURL = l.Name, l.ImageURL
+		l.Last.Name, l.Last.ImageURL, l.Last.Since = l.Name, l.ImageURL, l.Since
 		if problem.Kind != "" {
 			l.Problem = &problem
 		}
@@ -275,8 +308,8 @@ func listingValues(l watch.Listing) ([]any, error) {
 		availability = "unknown"
 	}
 	return []any{l.URL, host(l.URL), l.Name, l.ImageURL, orNull(l.Last.At), l.Last.Price.Currency(), m[0], m[1], m[2], string(availability),
-		l.Last.Quantity.Amount, l.Last.Quantity.Unit, l.Last.FoundBy, orNull(l.CheckedAt), p.Kind, orNull(p.Since), p.Message,
-		suspect, l.Paused, l.Failures, l.GoneStrikes, instant(l.NextCheckAt), l.ID}, nil
+		l.Last.Quantity.Amount, l.Last.Quantity.Unit, l.Last.FoundBy, l.Last.Evidence, orNull(l.Since), orNull(l.CheckedAt), p.Kind, orNull(p.Since), p.Message,
+		suspect, l.Paused, l.Failures, l.GoneStrikes, orNull(l.RestingUntil), instant(l.NextCheckAt), l.ID}, nil
 }
 
 // readSince reports whether the listing was read by a poll that ended after the
@@ -300,9 +333,9 @@ func updateListing(tx *tx, l watch.Listing, began time.Time) error {
 		began = l.NextCheckAt.Add(10 * 365 * 24 * time.Hour) // nobody asked meanwhile
 	}
 	_, err = tx.exec(`UPDATE listings SET url = ?, host = ?, name = ?, image_url = ?, seen_at = ?, currency = ?, price = ?, shipping = ?, points = ?,
-		availability = ?, quantity = ?, quantity_unit = ?, found_by = ?, checked_at = ?, problem_kind = ?, problem_since = ?, problem_message = ?,
-		suspect_json = ?, paused = ?, failures = ?, gone_strikes = ?,
-		next_check_at = iif(next_check_at >= ?24, min(next_check_at, ?22), ?22), lease_until = NULL WHERE id = ?23`, append(values, instant(began))...)
+		availability = ?, quantity = ?, quantity_unit = ?, found_by = ?, evidence = ?, since = ?, checked_at = ?, problem_kind = ?, problem_since = ?, problem_message = ?,
+		suspect_json = ?, paused = ?, failures = ?, gone_strikes = ?, resting_until = ?,
+		next_check_at = iif(next_check_at >= ?27, min(next_check_at, ?25), ?25), lease_until = NULL WHERE id = ?26`, append(values, instant(began))...)
 	return err
 }
 
@@ -312,8 +345,8 @@ func insertListing(tx *tx, l watch.Listing) error {
 		return err
 	}
 	_, err = tx.exec(`INSERT INTO listings (url, host, name, image_url, seen_at, currency, price, shipping, points, availability, quantity, quantity_unit,
-		found_by, checked_at, problem_kind, problem_since, problem_message, suspect_json, paused, failures, gone_strikes, next_check_at, id, adapter, item_code)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(values, l.Adapter, l.ItemCode)...)
+		found_by, evidence, since, checked_at, problem_kind, problem_since, problem_message, suspect_json, paused, failures, gone_strikes, resting_until, next_check_at, id, adapter, item_code)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(values, l.Adapter, l.ItemCode)...)
 	return err
 }
 

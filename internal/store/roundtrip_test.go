@@ -36,7 +36,7 @@ func TestAListingComesBackWhole(t *testing.T) {
 		return noon.Add(time.Duration(minutes)*time.Minute + 123*time.Millisecond)
 	}
 	last := watch.Observation{At: at(1), Price: usd("19.90"), Shipping: usd("0.00"), Points: usd("0.20"), Availability: shop.Preorder,
-		Quantity: shop.Quantity{Amount: "2.5", Unit: "kg"}, Name: "Tea “tin” 緑茶 🍵", ImageURL: "https://img.example/a?b=c&d", FoundBy: "json-ld"}
+		Quantity: shop.Quantity{Amount: "2.5", Unit: "kg"}, Name: "Tea “tin” 緑茶 🍵", ImageURL: "https://img.example/a?b=c&d", FoundBy: "json-ld", Evidence: `offers.price "19.90" USD`}
 	base := watch.Listing{ID: w.Listing.ID, Ref: w.Listing.Ref, Name: last.Name, ImageURL: last.ImageURL, NextCheckAt: at(30)}
 	base.URL = "https://www.tea.example/after/redirect"
 	for name, change := range map[string]func(*watch.Listing){
@@ -50,8 +50,9 @@ func TestAListingComesBackWhole(t *testing.T) {
 		},
 		"failing": func(l *watch.Listing) {
 			l.Last, l.CheckedAt, l.Failures, l.GoneStrikes = last, last.At, 7, 2
-			l.Problem = &watch.Problem{Kind: "blocked", Since: at(2), Message: "The shop shows a wall of bots."}
+			l.Problem, l.RestingUntil = &watch.Problem{Kind: "blocked", Since: at(2), Message: "The shop shows a wall of bots."}, at(20)
 		},
+		"another product": func(l *watch.Listing) { l.Since, l.Last = at(1), last; l.Last.Since = at(1) },
 		"gone": func(l *watch.Listing) {
 			l.Last, l.Paused, l.Failures, l.GoneStrikes = last, true, 3, 3
 			l.Problem = &watch.Problem{Kind: watch.ProblemGone, Since: at(3), Message: "gone"}
@@ -77,7 +78,7 @@ func TestAWatchComesBackWhole(t *testing.T) {
 	s := open(t, t.TempDir())
 	shopper(t, s, "u")
 	for i, w := range []watch.Watch{
-		{Basis: watch.BasisEffective, Currency: "USD", Note: "日本語 'quoted' \x00 \"", Paused: true, Reference: money.MustParse("19.90", "USD"), Triggers: []watch.Trigger{
+		{Basis: watch.BasisEffective, Currency: "USD", Quantity: shop.Quantity{Amount: "1.5", Unit: "g"}, Product: "Tea", Note: "日本語 'quoted' \x00 \"", Paused: true, Reference: money.MustParse("19.90", "USD"), Triggers: []watch.Trigger{
 			{Type: watch.UnitPrice, Target: money.MustParse("0.3333", "USD"), Unit: "100 g", Armed: true},
 			{Type: watch.PriceDrop, Percent: "12.5"},
 			{Type: watch.LowestInDays, Days: 365, Armed: true},

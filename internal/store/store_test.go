@@ -417,6 +417,47 @@ func TestHistoryStoresChanges(t *testing.T) {
 	}
 }
 
+// A page that becomes another product has a history of its own, and those who
+// watched it are marked with what they watched.
+func TestAListingThatIsReplaced(t *testing.T) {
+	s := open(t, t.TempDir())
+	shopper(t, s, "u")
+	shopper(t, s, "v")
+	w := watching(t, s, "u", "tea")
+	detected(t, s, w, 950, noon.Add(time.Hour))
+	l := w.Listing
+	kettle := observed(4000)
+	kettle.Name, kettle.At, kettle.Evidence = "Electric kettle", noon.Add(2*time.Hour), "¥4,000"
+	l.Since = kettle.At
+	l = l.Read(kettle, watch.Schedule{}, 0)
+	point := watch.PointOf(kettle)
+	_, err := s.SaveDetection(ctx, outbox.Detection{Listing: l, Observed: &point, Was: "Tea tin"})
+	must(t, err)
+	h, err := s.History(ctx, l.ID)
+	must(t, err)
+	if len(h.Points) != 1 || h.Points[0].Price.Number() != "4000" || h.Points[0].Evidence != "¥4,000" {
+		t.Errorf("history %+v", h)
+	}
+	got, err := s.Watch(ctx, "u", w.Watch.ID)
+	must(t, err)
+	if p := got.Problem(); got.Watch.Product != "Tea tin" || got.Watch.Revision == w.Watch.Revision || p == nil || p.Kind != string(watch.OtherProduct) {
+		t.Errorf("%+v, problem %+v", got.Watch, p)
+	}
+	made, err := s.CreateWatch(ctx, watch.New(watch.Watch{ID: "wv", UserID: "v", Basis: watch.BasisPrice, CreatedAt: noon}, kettle), watch.Listing{ID: "other", Ref: l.Ref}, kettle, 10)
+	must(t, err)
+	if made.Problem() != nil || made.Listing.ID != l.ID {
+		t.Errorf("who watches the new product: %+v", made.Problem())
+	}
+	again, err := s.HistoryAt(ctx, l.Ref)
+	must(t, err)
+	if len(again.Points) != 1 {
+		t.Errorf("history by identity %+v", again)
+	}
+	if none, err := s.HistoryAt(ctx, shop.Ref{Adapter: "page", ItemCode: "nobody"}); err != nil || len(none.Points) != 0 {
+		t.Errorf("%+v %v", none, err)
+	}
+}
+
 func TestTheLastDeviceTakesEverythingWithIt(t *testing.T) {
 	s := open(t, t.TempDir())
 	shopper(t, s, "u")

@@ -46,6 +46,9 @@ func (s *Store) CreateWatch(ctx context.Context, w watch.Watch, l watch.Listing,
 				out.Watch.ID = id
 				return watch.ErrConflict
 			}
+			if !watch.SameName(known.Name, o.Name) {
+				w.Product = o.Name // detection has yet to believe that the page is this product now
+			}
 			l = known.Resume(o.At)
 			if err := resumeListing(tx, l); err != nil {
 				return err
@@ -92,7 +95,7 @@ func insertWatch(tx *tx, w watch.Watch) error {
 		return err
 	}
 	if _, err := tx.exec(`INSERT INTO watches (basis, currency, note, paused, reference, notified_at, notified_price, notified_shipping, notified_points,
-		revision, id, user_id, listing_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		quantity, quantity_unit, product, revision, id, user_id, listing_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		append(values, w.UserID, w.ListingID, instant(w.CreatedAt))...); err != nil {
 		return err
 	}
@@ -108,7 +111,8 @@ func watchValues(w watch.Watch) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []any{string(w.Basis), w.Currency, w.Note, w.Paused, m[0], orNull(n.At), m[1], m[2], m[3], w.Revision, w.ID}, nil
+	return []any{string(w.Basis), w.Currency, w.Note, w.Paused, m[0], orNull(n.At), m[1], m[2], m[3],
+		w.Quantity.Amount, w.Quantity.Unit, w.Product, w.Revision, w.ID}, nil
 }
 
 func insertTriggers(tx *tx, w watch.Watch) error {
@@ -164,7 +168,7 @@ func (s *Store) UpdateWatch(ctx context.Context, userID, id string, change func(
 			return err
 		}
 		if _, err := tx.exec(`UPDATE watches SET basis = ?, currency = ?, note = ?, paused = ?, reference = ?, notified_at = ?, notified_price = ?,
-			notified_shipping = ?, notified_points = ?, revision = ? WHERE id = ?`, values...); err != nil {
+			notified_shipping = ?, notified_points = ?, quantity = ?, quantity_unit = ?, product = ?, revision = ? WHERE id = ?`, values...); err != nil {
 			return err
 		}
 		if _, err := tx.exec("DELETE FROM triggers WHERE watch_id = ?", id); err != nil {
@@ -230,14 +234,16 @@ func (s *Store) mark(ctx context.Context, doing, query string, args ...any) erro
 }
 
 const watchColumns = `w.id, w.user_id, w.listing_id, w.basis, w.currency, w.note, w.paused, w.removed_at IS NOT NULL, w.created_at,
-	w.reference, w.notified_at, w.notified_price, w.notified_shipping, w.notified_points, w.revision`
+	w.reference, w.notified_at, w.notified_price, w.notified_shipping, w.notified_points,
+	w.quantity, w.quantity_unit, w.product, w.revision`
 
 func watchScan(w *watch.Watch) (to []any, finish func() error) {
 	var reference sql.NullInt64
 	var c parts
 	var n watch.Notified
 	to = []any{&w.ID, &w.UserID, &w.ListingID, &w.Basis, &w.Currency, &w.Note, &w.Paused, &w.Removed, clock{&w.CreatedAt},
-		&reference, clock{&n.At}, &c.price, &c.shipping, &c.points, &w.Revision}
+		&reference, clock{&n.At}, &c.price, &c.shipping, &c.points,
+		&w.Quantity.Amount, &w.Quantity.Unit, &w.Product, &w.Revision}
 	return to, func() (err error) {
 		if w.Reference, err = amountOf(reference, w.Currency); err != nil || n.At.IsZero() {
 			return err

@@ -69,20 +69,20 @@ func Decide(w Watch, t Trigger, o Observation, h History) Decision {
 func condition(w Watch, t Trigger, o Observation, h History) Decision {
 	switch t.Type {
 	case Unreadable:
-		return unreadable(o)
+		return unreadable(w, o)
 	case Readable:
-		return Decision{Holds: truth(o.Failure == nil), Why: Why{Price: o.Amount(w.Basis), Availability: o.Availability}}
+		return Decision{Holds: truth(o.Failure == nil && w.Mismatch(o) == ""), Why: Why{Price: o.Amount(w.Basis), Availability: o.Availability}}
 	}
-	if o.Failure != nil {
+	if o.Failure != nil || w.Mismatch(o) != "" {
 		return Decision{}
 	}
 	if t.Type == BackInStock {
 		return backInStock(w, o)
 	}
-	// A price that nobody can pay, that is not stated in the watch's basis, or
-	// that is in another currency says nothing about a price trigger.
+	// A price that nobody can pay, or that is not stated in the watch's basis, says
+	// nothing about a price trigger.
 	price := o.Amount(w.Basis)
-	if o.Availability == shop.OutOfStock || !price.Positive() || price.Currency() != w.Currency {
+	if o.Availability == shop.OutOfStock || !price.Positive() {
 		return Decision{}
 	}
 	switch t.Type {
@@ -93,19 +93,23 @@ func condition(w Watch, t Trigger, o Observation, h History) Decision {
 	case LowestInDays:
 		return lowestInDays(w, t, o, price, h)
 	case UnitPrice:
-		return unitPrice(t, o, price)
+		return unitPrice(w, t, o, price)
 	}
 	return Decision{}
 }
 
-func unreadable(o Observation) Decision {
-	if o.Failure == nil {
+func unreadable(w Watch, o Observation) Decision {
+	failure := o.Failure
+	if m := w.Mismatch(o); m != "" { // a price can be read, and it is not that of what is watched
+		failure = &Failure{Kind: shop.Kind(m), Since: o.Since}
+	}
+	if failure == nil {
 		return Decision{Holds: No}
 	}
-	if !o.Failure.Gone && o.At.Sub(o.Failure.Since) < UnreadableAfter {
+	if !failure.Gone && o.At.Sub(failure.Since) < UnreadableAfter {
 		return Decision{} // too early to say
 	}
-	return Decision{Holds: Yes, Why: Why{FailingSince: o.Failure.Since, FailureKind: o.Failure.Kind}}
+	return Decision{Holds: Yes, Why: Why{FailingSince: failure.Since, FailureKind: failure.Kind}}
 }
 
 func backInStock(w Watch, o Observation) Decision {
@@ -156,8 +160,8 @@ func lowestInDays(w Watch, t Trigger, o Observation, price money.Amount, h Histo
 	return Decision{Holds: truth(price.Less(lowest)), Why: why}
 }
 
-func unitPrice(t Trigger, o Observation, price money.Amount) Decision {
-	u, err := shop.UnitPriceOf(price, o.Quantity, t.Unit)
+func unitPrice(w Watch, t Trigger, o Observation, price money.Amount) Decision {
+	u, err := shop.UnitPriceOf(price, w.contents(o), t.Unit)
 	if err != nil {
 		return Decision{}
 	}

@@ -43,7 +43,7 @@ func (w Watch) Observed(o Observation, h History) (Change, []Firing) {
 			fired = append(fired, Firing{t, d.Why})
 		}
 	}
-	if amount := o.Amount(w.Basis); w.Reference.Less(amount) {
+	if amount := o.Amount(w.Basis); w.Mismatch(o) == "" && w.Reference.Less(amount) {
 		c.Reference = amount
 	}
 	return c, fired

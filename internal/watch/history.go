@@ -21,11 +21,12 @@ type Point struct {
 	At, ConfirmedAt         time.Time
 	Price, Shipping, Points money.Amount // Price is unknown where it was sold out without one
 	Availability            shop.Availability
+	FoundBy, Evidence       string // of the first reading: why this number?
 }
 
 // PointOf is the point that an observation begins.
 func PointOf(o Observation) Point {
-	return Point{At: o.At, ConfirmedAt: o.At, Price: o.Price, Shipping: o.Shipping, Points: o.Points, Availability: o.Availability}
+	return Point{At: o.At, ConfirmedAt: o.At, Price: o.Price, Shipping: o.Shipping, Points: o.Points, Availability: o.Availability, FoundBy: o.FoundBy, Evidence: o.Evidence}
 }
 
 // Same reports whether an observation only confirms the point.

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/sokone/sokone/internal/shop"
@@ -20,9 +21,14 @@ type Listing struct {
 	Suspect   *Suspect    // an observation in quarantine
 	Paused    bool        // the product is gone: no polls until somebody asks again
 
-	Failures    int       // failed polls in a row
-	GoneStrikes int       // answers in a row that say "gone"
-	NextCheckAt time.Time // when it is due
+	// Since is when the page began to show this product in this currency; zero for
+	// always. Prices of before are another product's, and no decision looks at them.
+	Since time.Time
+
+	RestingUntil time.Time // the shop is left alone until then: it asked for peace, or failed too often
+	Failures     int       // failed polls in a row
+	GoneStrikes  int       // answers in a row that say "gone"
+	NextCheckAt  time.Time // when it is due
 }
 
 // Problem is why a listing's price is not fresh.
@@ -41,8 +47,44 @@ const goneAfter = 3
 // Schedule decides when a listing is looked at again.
 type Schedule struct {
 	Interval time.Duration // between two polls of one listing; 0 makes it due at every pass
+	Fastest  time.Duration // the least that Pace makes of it; 0 for Interval
+	Slowest  time.Duration // the most that Pace makes of it; 0 for Interval
 	Max      time.Duration // the longest wait after failures
 }
+
+// paceShare is which part of the usual time between two changes a poll waits:
+// a change is then found after a hundredth of the time that it lasts, on average
+// half of that. It is the idea of RFC 9111 section 4.2.2, where a tenth of the
+// age is usual, made sharper because an alert is worth more than a cached page.
+const paceShare = 100
+
+// Pace is the interval for a listing with this history: a price that moves is
+// looked at more often than one that never does. Until two weeks of history are
+// there to judge by, it is the plain interval.
+func (s Schedule) Pace(h History, now time.Time) time.Duration {
+	if s.Interval == 0 || !h.Covers(now.Add(-ShortHistory)) {
+		return s.Interval
+	}
+	since := now.Add(-paceWindow)
+	if first := h.Points[0].At; first.After(since) {
+		since = first
+	}
+	changes := 0
+	for _, p := range h.Points[1:] {
+		if p.At.After(since) {
+			changes++
+		}
+	}
+	pace := s.Slowest
+	if changes > 0 {
+		pace = now.Sub(since) / time.Duration(changes) / paceShare
+	}
+	return min(max(pace, cmp.Or(s.Fastest, s.Interval)), cmp.Or(s.Slowest, s.Interval))
+}
+
+// paceWindow is how far back changes count: how a price moved last season says
+// little of this one.
+const paceWindow = 30 * 24 * time.Hour
 
 // next spreads polls over ±10 % of the interval, so that listings added together
 // drift apart. spread is in [0, 1).
@@ -56,7 +98,7 @@ func (l Listing) Read(o Observation, s Schedule, spread float64) Listing {
 		soldOut := l.Last
 		soldOut.Availability = o.Availability
 		o.Price, o.Shipping, o.Points = soldOut.Price, soldOut.Shipping, soldOut.Points
-		o.Quantity, o.FoundBy = soldOut.Quantity, soldOut.FoundBy
+		o.Quantity, o.FoundBy, o.Evidence = soldOut.Quantity, soldOut.FoundBy, soldOut.Evidence
 	}
 	l.Last, l.CheckedAt = o, o.At
 	if o.Name != "" {
@@ -65,7 +107,7 @@ func (l Listing) Read(o Observation, s Schedule, spread float64) Listing {
 	if o.ImageURL != "" {
 		l.ImageURL = o.ImageURL
 	}
-	l.Problem, l.Suspect, l.Failures, l.GoneStrikes, l.Paused = nil, nil, 0, 0, false
+	l.Problem, l.Suspect, l.Failures, l.GoneStrikes, l.Paused, l.RestingUntil = nil, nil, 0, 0, false, time.Time{}
 	l.NextCheckAt = s.next(o.At, s.Interval, spread)
 	return l
 }
@@ -80,7 +122,7 @@ func (l Listing) Quarantine(suspect Suspect, s Schedule, spread float64) Listing
 	}
 	l.Suspect = &suspect
 	l.Problem = &Problem{Kind: string(suspect.Why), Since: since, Message: suspicionMessage[suspect.Why]}
-	l.CheckedAt, l.Failures, l.GoneStrikes = at, 0, 0
+	l.CheckedAt, l.Failures, l.GoneStrikes, l.RestingUntil = at, 0, 0, time.Time{}
 	l.NextCheckAt = s.next(at, min(s.Interval, 10*time.Minute), spread)
 	return l
 }
@@ -102,9 +144,11 @@ func (l Listing) Failed(e *shop.Error, now time.Time, s Schedule, spread float64
 	l.Failures++
 	l.Problem = &Problem{Kind: string(e.Kind), Since: since, Message: e.Message}
 	wait := min(s.Interval<<min(l.Failures-1, 10), max(s.Max, s.Interval))
-	l.NextCheckAt = s.next(now, wait, spread)
-	if asked := now.Add(e.RetryAfter); e.RetryAfter > 0 && asked.After(l.NextCheckAt) {
-		l.NextCheckAt = asked
+	l.NextCheckAt, l.RestingUntil = s.next(now, wait, spread), time.Time{}
+	if e.RetryAfter > 0 {
+		if l.RestingUntil = now.Add(e.RetryAfter); l.RestingUntil.After(l.NextCheckAt) {
+			l.NextCheckAt = l.RestingUntil
+		}
 	}
 	if e.Kind != shop.KindEmpty {
 		l.GoneStrikes = 0

@@ -21,6 +21,10 @@ const (
 // believed at first sight.
 const tooGoodBelow = "0.4"
 
+// Replaces reports whether what is suspected, once believed, makes the listing
+// another one than people watch: it is then shown to them, and not compared.
+func (s Suspicion) Replaces() bool { return s == OtherProduct || s == NewCurrency }
+
 // Suspect is an observation in quarantine: it needs a second, later one that
 // agrees before it may be stored or fire.
 type Suspect struct {
@@ -30,14 +34,15 @@ type Suspect struct {
 
 // Judge says whether an observation of the listing may be believed. It is, when
 // nothing is odd about it, or when it agrees with the suspect of an earlier
-// observation. Otherwise it returns the suspect to keep.
+// observation. The suspect says what is odd; it is to be kept where it is not
+// believed.
 func Judge(l Listing, o Observation, h History) (Suspect, bool) {
 	why := suspicion(l, o, h)
 	if why == "" {
 		return Suspect{}, true
 	}
 	if s := l.Suspect; s != nil && s.Why == why && o.At.After(s.Observation.At) && agree(s.Observation, o) {
-		return Suspect{}, true
+		return Suspect{o, why}, true
 	}
 	return Suspect{o, why}, false
 }

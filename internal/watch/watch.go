@@ -78,6 +78,9 @@ type Watch struct {
 	Removed   bool
 	CreatedAt time.Time
 
+	Quantity shop.Quantity // the content as its owner corrected it; zero for the shop's
+	Product  string        // what it was made for, once the page names another product; "" before
+
 	Reference    money.Amount // in Basis: what a drop is measured from
 	LastNotified *Notified    // nil until the first sent alert
 
@@ -134,7 +137,9 @@ type Observation struct {
 	Price, Shipping, Points money.Amount // Price is unknown where the product is sold out without a price
 	Availability            shop.Availability
 	Quantity                shop.Quantity
-	Name, ImageURL, FoundBy string
+	Name, ImageURL          string
+	FoundBy, Evidence       string    // the rule that found the price, and the piece of the page it stood in
+	Since                   time.Time // Listing.Since, where the observation is of a known listing
 
 	// Failure is set where nothing could be read; the other fields are then empty.
 	Failure *Failure
@@ -152,7 +157,7 @@ func Observe(q shop.Quote) Observation {
 	return Observation{
 		At: q.ObservedAt, Price: q.Price.Round(), Shipping: q.Shipping.Round(), Points: q.Points.Round(),
 		Availability: q.Availability, Quantity: q.Quantity,
-		Name: q.Name, ImageURL: q.ImageURL, FoundBy: q.FoundBy,
+		Name: q.Name, ImageURL: q.ImageURL, FoundBy: q.FoundBy, Evidence: q.Evidence,
 	}
 }
 
