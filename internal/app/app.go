@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/sokone/sokone/internal/api"
 	"github.com/sokone/sokone/internal/config"
 	"github.com/sokone/sokone/internal/detect"
@@ -106,7 +108,8 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 		Now: o.Now, Logger: a.Logger, Observe: a.Metrics.Push,
 	})
 	a.Detector = detect.New(detect.Options{
-		Store: a.Store, Shops: a.Shops, Schedule: watch.Schedule{Interval: c.PollInterval, Max: longestWait},
+		Store: a.Store, Shops: a.Shops, Schedule: watch.Schedule{Interval: c.PollInterval, Fastest: values.PollFastest, Slowest: values.PollSlowest, Max: longestWait},
+		Polls: polls(values),
 		Lease: c.Lease, Budget: passBudget, Now: o.Now, Spread: spread, Logger: a.Logger,
 	})
 	a.Dispatch = dispatch.New(dispatch.Options{
@@ -114,6 +117,15 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 		PublicURL: values.PublicURL, Now: o.Now, Logger: a.Logger,
 	})
 	return a, nil
+}
+
+// polls bounds the polls of all shops together. A whole span's worth may come at
+// once: what is due together after a night off is not held up needlessly.
+func polls(v config.Values) *rate.Limiter {
+	if v.Polls == 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Every(v.PollsPer/time.Duration(v.Polls)), v.Polls)
 }
 
 // ConfigError is a fault in what the operator has set.

@@ -64,7 +64,7 @@ func newBench(b *testing.B, hosts int) *bench {
 		be.hosts = append(be.hosts, s.URL)
 	}
 	c := config.Config{Listen: "127.0.0.1:0", Data: b.TempDir(), Contact: "mailto:op@shop-watch.example.com", DetectCron: config.Off, DispatchCron: config.Off,
-		MaxRetry: 8, Lease: 2 * time.Minute, PushTTL: time.Hour, RateLimit: config.Off, MaxWatches: 1 << 30, AllowNetworks: []string{"127.0.0.0/8"}, Robots: "respect", LogFormat: "text", LogLevel: "error"}
+		MaxRetry: 8, Lease: 2 * time.Minute, PushTTL: time.Hour, RateLimit: config.Off, PollRate: config.Off, MaxWatches: 1 << 30, AllowNetworks: []string{"127.0.0.0/8"}, Robots: "respect", LogFormat: "text", LogLevel: "error"}
 	a, err := New(context.Background(), c, Options{Log: io.Discard})
 	if err != nil {
 		b.Fatal(err)

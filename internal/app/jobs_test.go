@@ -36,7 +36,7 @@ func (b *buffer) String() string {
 func testApp(t *testing.T, log io.Writer, now func() time.Time) *App {
 	t.Helper()
 	c := config.Config{Listen: "127.0.0.1:0", Data: t.TempDir(), DetectCron: config.Off, DispatchCron: config.Off, MaxRetry: 8, Lease: time.Minute, PushTTL: time.Hour,
-		RateLimit: config.Off, MaxWatches: 10, Robots: "respect", LogFormat: "text", LogLevel: "debug", Contact: "mailto:op@shop-watch.example.com"}
+		RateLimit: config.Off, PollRate: config.Off, MaxWatches: 10, Robots: "respect", LogFormat: "text", LogLevel: "debug", Contact: "mailto:op@shop-watch.example.com"}
 	a, err := New(context.Background(), c, Options{Log: log, Now: now})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -29,6 +30,9 @@ type Config struct {
 	DetectCron   string        `env:"SOKONE_DETECT_CRON" default:"* * * * *" help:"When due listings are looked for; off for never."`
 	DispatchCron string        `env:"SOKONE_DISPATCH_CRON" default:"* * * * *" help:"When the outbox is sent; off for never."`
 	PollInterval time.Duration `env:"SOKONE_POLL_INTERVAL" default:"30m" help:"How often one listing is polled, give or take a tenth; 0s makes every listing due at every pass."`
+	PollFastest  time.Duration `env:"SOKONE_POLL_FASTEST" help:"The least between two polls of a listing whose price moves; half of SOKONE_POLL_INTERVAL if not given."`
+	PollSlowest  time.Duration `env:"SOKONE_POLL_SLOWEST" help:"The most between two polls of a listing whose price never moves; four times SOKONE_POLL_INTERVAL if not given."`
+	PollRate     string        `env:"SOKONE_POLL_RATE" default:"12000/m" help:"Polls of all shops together, per s, m or h; off for no limit."`
 	HostInterval time.Duration `env:"SOKONE_HOST_INTERVAL" default:"2s" help:"Least time between two requests to one shop."`
 	Robots       string        `env:"SOKONE_ROBOTS" default:"respect" help:"respect or ignore what shops ask of programs in robots.txt."`
 	MaxRetry     int           `env:"SOKONE_OUTBOX_MAX_RETRY,OUTBOX_MAX_RETRY" name:"outbox-max-retry" default:"8" help:"Attempts before an alert fails."`
@@ -58,14 +62,22 @@ type Config struct {
 // Off is the word that turns a job or a limit off.
 const Off = "off"
 
+// longestPoll is the longest that two polls of a listing may lie apart: what is
+// told of a price a week late helps nobody.
+const longestPoll = 7 * 24 * time.Hour
+
 // Values are the options that need parsing, parsed.
 type Values struct {
 	AllowNetworks  []netip.Prefix
 	TrustedProxies []netip.Prefix
 	RateRequests   int           // 0 for no limit
 	RatePer        time.Duration // the span that RateRequests counts in
-	Contact        string        // as push services take it; "" for none
-	PublicURL      string        // without a slash at the end
+	Polls          int           // of all shops together; 0 for no limit
+	PollsPer       time.Duration // the span that Polls counts in
+	PollFastest    time.Duration // the bounds of the pace of one listing
+	PollSlowest    time.Duration
+	Contact        string // as push services take it; "" for none
+	PublicURL      string // without a slash at the end
 	LogLevel       slog.Level
 }
 
@@ -95,7 +107,7 @@ func (c *Config) Parse() (Values, error) {
 		value    time.Duration
 		min, max time.Duration
 	}{
-		{"SOKONE_POLL_INTERVAL", c.PollInterval, 0, 7 * 24 * time.Hour},
+		{"SOKONE_POLL_INTERVAL", c.PollInterval, 0, longestPoll},
 		{"SOKONE_HOST_INTERVAL", c.HostInterval, 0, time.Hour},
 		{"SOKONE_LEASE", c.Lease, time.Second, time.Hour},
 		{"SOKONE_PUSH_TTL", c.PushTTL, time.Second, time.Hour},
@@ -112,6 +124,15 @@ func (c *Config) Parse() (Values, error) {
 	}
 	if v.RateRequests, v.RatePer, err = rate(c.RateLimit); err != nil {
 		return v, fault("SOKONE_RATE_LIMIT", c.RateLimit, err)
+	}
+	if v.Polls, v.PollsPer, err = rate(c.PollRate); err != nil {
+		return v, fault("SOKONE_POLL_RATE", c.PollRate, err)
+	}
+	if v.PollFastest = cmp.Or(c.PollFastest, c.PollInterval/2); v.PollFastest > c.PollInterval || v.PollFastest < 0 {
+		return v, fault("SOKONE_POLL_FASTEST", c.PollFastest.String(), fmt.Errorf("use at most SOKONE_POLL_INTERVAL, which is %s", c.PollInterval))
+	}
+	if v.PollSlowest = cmp.Or(c.PollSlowest, min(4*c.PollInterval, longestPoll)); v.PollSlowest < c.PollInterval || v.PollSlowest > longestPoll {
+		return v, fault("SOKONE_POLL_SLOWEST", c.PollSlowest.String(), fmt.Errorf("use at least SOKONE_POLL_INTERVAL, which is %s, and at most %s", c.PollInterval, longestPoll))
 	}
 	if v.AllowNetworks, err = networks(c.AllowNetworks); err != nil {
 		return v, fault("SOKONE_ALLOW_NETWORKS", strings.Join(c.AllowNetworks, ","), err)

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/sokone/sokone/internal/outbox"
 	"github.com/sokone/sokone/internal/shop"
 	"github.com/sokone/sokone/internal/watch"
@@ -36,6 +38,7 @@ type Options struct {
 	Schedule watch.Schedule   // when a listing is due again
 	Lease    time.Duration    // how long a listing being polled belongs to this process
 	Budget   time.Duration    // no poll begins later than this into a pass; 0 for no limit
+	Polls    *rate.Limiter    // bounds the polls of all hosts together; nil for no bound
 	Workers  int              // hosts polled at the same time; default 32
 	Limit    int              // listings looked at in one pass; default 50 000
 	Now      func() time.Time // the clock
@@ -95,7 +98,7 @@ func (d *Detector) Run(ctx context.Context) (Counts, error) {
 	for range min(d.Workers, len(hosts)) {
 		workers.Go(func() {
 			for q := range line {
-				if ctx.Err() != nil || p.spent() {
+				if ctx.Err() != nil || p.spent() || !p.turn(ctx) {
 					atomic.AddInt64(&p.counts.Skipped, int64(len(q.listings)))
 					q.listings = nil
 				} else {
@@ -137,6 +140,21 @@ type pass struct {
 	counts  Counts
 	once    sync.Once
 	failure error // the first failure of the storage; the pass goes on, as others may do better
+}
+
+// turn waits until one more poll is within the bound of all hosts together. It
+// is false where that is not in this pass: what is due longest is polled first in
+// the next.
+func (p *pass) turn(ctx context.Context) bool {
+	if p.Polls == nil {
+		return true
+	}
+	if p.Budget > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, p.began.Add(p.Budget))
+		defer cancel()
+	}
+	return p.Polls.Wait(ctx) == nil
 }
 
 func (p *pass) spent() bool { return p.Budget > 0 && p.Now().Sub(p.began) > p.Budget }
