@@ -101,6 +101,12 @@ func TestAShopThatAsksForTimeGetsIt(t *testing.T) {
 	if l.NextCheckAt.Before(day(1).Add(5 * time.Hour)) {
 		t.Errorf("due again at %s", l.NextCheckAt)
 	}
+	if !l.RestingUntil.Equal(day(1).Add(5 * time.Hour)) {
+		t.Errorf("left alone until %s", l.RestingUntil)
+	}
+	if l = l.Failed(&shop.Error{Kind: shop.KindNetwork}, day(2), hourly, 0); !l.RestingUntil.IsZero() {
+		t.Errorf("nobody asked for peace: %s", l.RestingUntil)
+	}
 }
 
 func TestGoneIsBelievedAfterThreeAnswersInARow(t *testing.T) {

@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// listing is the listing of a watch as its owner sees it.
+func (d *device) listing(id string) map[string]any {
+	d.w.t.Helper()
+	return d.must("GET", "/watches/"+id, nil, 200)["listing"].(map[string]any)
+}
+
+func TestEveryStoredPriceSaysWhereItWasRead(t *testing.T) {
+	w := newWorld(t)
+	w.shop.price("tea", 1000)
+	d := w.subscribed()
+	id := d.watch("tea", dropPercent(0))
+	w.shop.price("tea", 950)
+	w.detect()
+	evidence := d.listing(id)["evidence"].(map[string]any)
+	if evidence["found_by"] != "json-ld" || !strings.Contains(evidence["text"].(string), "950") {
+		t.Errorf("evidence %v", evidence)
+	}
+	points := d.must("GET", "/watches/"+id+"/history", nil, 200)["points"].([]any)
+	for i, price := range []string{"1000", "950"} {
+		p := points[i].(map[string]any)
+		if p["found_by"] != "json-ld" || !strings.Contains(p["evidence"].(string), price) {
+			t.Errorf("point %d: %v", i, p)
+		}
+	}
+}
+
+func TestAShopThatIsLeftAloneIsSeenOnTheWatch(t *testing.T) {
+	w := newWorld(t)
+	w.shop.price("tea", 1000)
+	d := w.subscribed()
+	id := d.watch("tea", dropPercent(0))
+	if l := d.listing(id); l["resting_until"] != nil || l["problem"] != nil || l["next_check_at"] == nil {
+		t.Errorf("at first %v", l)
+	}
+	w.shop.set("tea", page{Status: 503, Header: map[string]string{"Retry-After": "3600"}, Raw: "maintenance"})
+	w.detect()
+	l := d.listing(id)
+	until, err := time.Parse(time.RFC3339, l["resting_until"].(string))
+	if err != nil || time.Until(until) < 50*time.Minute || l["problem"].(map[string]any)["kind"] != "server" {
+		t.Errorf("resting until %v (%v), problem %v", l["resting_until"], err, l["problem"])
+	}
+	if next, err := time.Parse(time.RFC3339, l["next_check_at"].(string)); err != nil || next.Before(until) {
+		t.Errorf("it is looked at again at %v, before it asked to be", l["next_check_at"])
+	}
+	if l["price"].(map[string]any)["amount"] != "1000" {
+		t.Errorf("the last good price is gone: %v", l["price"])
+	}
+}
+
+func TestAPageThatNamesAnotherProductIsFlaggedAndNotCompared(t *testing.T) {
+	w := newWorld(t)
+	w.shop.price("tea", 1000)
+	d := w.subscribed()
+	id := d.watch("tea", targetYen(900), dropPercent(0))
+	w.shop.set("tea", page{Name: "Electric kettle 1.2 l", Price: "850"})
+	for range 3 {
+		w.detect()
+		w.dispatch()
+	}
+	problem := d.listing(id)["problem"].(map[string]any)
+	if problem["kind"] != "another_product" || !strings.Contains(problem["message"].(string), "Electric kettle") || len(d.shown()) != 0 {
+		t.Errorf("problem %v, shown %v", problem, d.shown())
+	}
+	if got := d.must("POST", "/watches/"+id+"/accept", nil, 200); got["reference"].(map[string]any)["amount"] != "850" {
+		t.Errorf("accepted %v", got)
+	}
+	w.shop.set("tea", page{Name: "Electric kettle 1.2 l", Price: "800"})
+	w.detect()
+	w.dispatch()
+	equal(t, "told of what was accepted", d.prices(), "800 JPY")
+	w.check()
+}
