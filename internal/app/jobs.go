@@ -13,6 +13,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/sokone/sokone/internal/config"
+	"github.com/sokone/sokone/internal/store"
 )
 
 // job is a pass that cron starts. One that is still running when it is due again
@@ -26,6 +27,14 @@ type job struct {
 	lastDone time.Time
 }
 
+func (a *App) retention() store.Retention {
+	r := store.Retention{Default: a.Config.Retention}
+	if a.Config.RakutenRetention > 0 {
+		r.Adapters = map[string]time.Duration{"rakuten": a.Config.RakutenRetention}
+	}
+	return r
+}
+
 // startJobs starts cron. The returned function stops it and waits for passes in
 // flight, as long as its context lasts.
 func (a *App) startJobs(ctx context.Context) (stop func(context.Context) error, err error) {
@@ -36,7 +45,9 @@ func (a *App) startJobs(ctx context.Context) (stop func(context.Context) error, 
 	}{
 		{"detect", a.Config.DetectCron, func(ctx context.Context) (any, error) { return a.Detector.Run(ctx) }},
 		{"dispatch", a.Config.DispatchCron, func(ctx context.Context) (any, error) { return a.Dispatch.Run(ctx) }},
-		{"housekeep", "17 3 * * *", func(ctx context.Context) (any, error) { return struct{}{}, a.Store.Housekeep(ctx, a.o.Now()) }},
+		{"housekeep", "17 3 * * *", func(ctx context.Context) (any, error) {
+			return struct{}{}, a.Store.Housekeep(ctx, a.o.Now(), a.retention())
+		}},
 	} {
 		if j.spec == config.Off {
 			continue

@@ -53,7 +53,10 @@ type Config struct {
 	YahooAppID           string `env:"SOKONE_YAHOO_APP_ID" name:"yahoo-app-id" help:"Yahoo! Japan application id. With it, Yahoo! Shopping is read by its API."`
 	YahooEndpoint        string `env:"SOKONE_YAHOO_ENDPOINT" name:"yahoo-endpoint" help:"Another address of Yahoo's item search."`
 
-	ShopsFile string `env:"SOKONE_SHOPS_FILE" help:"File (YAML) that describes more shops: where on their pages the price stands."`
+	RakutenRetention time.Duration `env:"SOKONE_RAKUTEN_RETENTION" name:"rakuten-retention" help:"How long past prices of Rakuten are kept, where its terms ask for less than SOKONE_RETENTION; 0s for that."`
+
+	Retention time.Duration `env:"SOKONE_RETENTION" default:"9600h" help:"How long past prices and finished alerts are kept; 0s for ever."`
+	ShopsFile string        `env:"SOKONE_SHOPS_FILE" help:"File (YAML) that describes more shops: where on their pages the price stands."`
 
 	LogFormat string `env:"SOKONE_LOG_FORMAT" default:"text" help:"text or json."`
 	LogLevel  string `env:"SOKONE_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
@@ -65,6 +68,10 @@ const Off = "off"
 // longestPoll is the longest that two polls of a listing may lie apart: what is
 // told of a price a week late helps nobody.
 const longestPoll = 7 * 24 * time.Hour
+
+// leastRetention is a day: an alert is told once a day, by what is kept of it,
+// and no shop's terms ask for less.
+const leastRetention = 24 * time.Hour
 
 // Values are the options that need parsing, parsed.
 type Values struct {
@@ -114,6 +121,11 @@ func (c *Config) Parse() (Values, error) {
 	} {
 		if d.value < d.min || d.value > d.max {
 			return v, fault(d.name, d.value.String(), fmt.Errorf("use %s to %s", d.min, d.max))
+		}
+	}
+	for name, kept := range map[string]time.Duration{"SOKONE_RETENTION": c.Retention, "SOKONE_RAKUTEN_RETENTION": c.RakutenRetention} {
+		if kept != 0 && kept < leastRetention {
+			return v, fault(name, kept.String(), fmt.Errorf("use %s or more, or 0s", leastRetention))
 		}
 	}
 	if c.MaxRetry < 1 || c.MaxRetry > 100 {

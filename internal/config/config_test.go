@@ -36,7 +36,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := config.Config{
 		Listen: ":8080", Data: "./data", DetectCron: "* * * * *", DispatchCron: "* * * * *", PollInterval: 30 * time.Minute, HostInterval: 2 * time.Second,
-		Robots: "respect", MaxRetry: 8, Lease: 2 * time.Minute, PushTTL: time.Hour, RateLimit: "120/m", PollRate: "12000/m", MaxWatches: 200, LogFormat: "text", LogLevel: "info",
+		Robots: "respect", MaxRetry: 8, Lease: 2 * time.Minute, PushTTL: time.Hour, RateLimit: "120/m", PollRate: "12000/m", Retention: 9600 * time.Hour, MaxWatches: 200, LogFormat: "text", LogLevel: "info",
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("defaults %+v,\nwant %+v", c, want)
@@ -109,6 +109,7 @@ func TestWhatIsWrongIsNamedWithItsRemedy(t *testing.T) {
 		"dispatch at minute 61":             {func(c *config.Config) { c.DispatchCron = "61 * * * *" }, "SOKONE_DISPATCH_CRON", "five fields"},
 		"faster than usual is slower":       {func(c *config.Config) { c.PollFastest = time.Hour }, "SOKONE_POLL_FASTEST", "SOKONE_POLL_INTERVAL"},
 		"slower than usual is faster":       {func(c *config.Config) { c.PollSlowest = time.Minute }, "SOKONE_POLL_SLOWEST", "SOKONE_POLL_INTERVAL"},
+		"kept for less than a day":          {func(c *config.Config) { c.Retention = time.Hour }, "SOKONE_RETENTION", "24h"},
 		"polls without a span":              {func(c *config.Config) { c.PollRate = "100" }, "SOKONE_POLL_RATE", "120/m"},
 		"dispatch Off":                      {func(c *config.Config) { c.DispatchCron = "Off" }, "SOKONE_DISPATCH_CRON", `"off"`},
 		"a poll interval below zero":        {func(c *config.Config) { c.PollInterval = -1 }, "SOKONE_POLL_INTERVAL", "0s"},

@@ -266,11 +266,11 @@ func TestHousekeepingKeepsWhatIsNeeded(t *testing.T) {
 		}))
 		return ids
 	}
-	must(t, s.Housekeep(ctx, noon.Add(keepRemoved-time.Millisecond)))
+	must(t, s.Housekeep(ctx, noon.Add(keepRemoved-time.Millisecond), Retention{}))
 	if got := left(); len(got) != 3 {
 		t.Errorf("too early: %v are left", got)
 	}
-	must(t, s.Housekeep(ctx, noon.Add(keepRemoved)))
+	must(t, s.Housekeep(ctx, noon.Add(keepRemoved), Retention{}))
 	if got := fmt.Sprint(left()); got != "[wulive wurice]" {
 		t.Errorf("left are %s", got)
 	}
@@ -282,6 +282,45 @@ func TestHousekeepingKeepsWhatIsNeeded(t *testing.T) {
 	}
 	if findings, err := s.Check(ctx); err != nil || len(findings) > 0 {
 		t.Errorf("check: %q, %v", findings, err)
+	}
+}
+
+func TestHousekeepingThrowsAwayWhatIsOld(t *testing.T) {
+	t.Parallel()
+	s := told(t)
+	w := watching(t, s, "u", "live")
+	for i, price := range []int{950, 1000, 990} {
+		detected(t, s, w, price, noon.Add(time.Duration(i+1)*time.Hour))
+	}
+	count := func() string {
+		h, err := s.History(ctx, w.Listing.ID)
+		must(t, err)
+		alerts, _, err := s.Alerts(ctx, "u", "", 100)
+		must(t, err)
+		final := 0
+		for _, a := range alerts {
+			if a.Status.Final() {
+				final++
+			}
+		}
+		return fmt.Sprintf("%d prices, %d alerts, %d of them final", len(h.Points), len(alerts), final)
+	}
+	before := count()
+	must(t, s.Housekeep(ctx, noon.Add(48*time.Hour), Retention{Default: 60 * time.Hour}))
+	if got := count(); got != before {
+		t.Errorf("too early: %s, and before %s", got, before)
+	}
+	must(t, s.Housekeep(ctx, noon.Add(48*time.Hour), Retention{Adapters: map[string]time.Duration{"rakuten": time.Hour}}))
+	if got := count(); got != before {
+		t.Errorf("another adapter's: %s, and before %s", got, before)
+	}
+	must(t, s.Housekeep(ctx, noon.Add(48*time.Hour), Retention{Adapters: map[string]time.Duration{w.Listing.Adapter: time.Hour}}))
+	if got := count(); !strings.HasPrefix(got, "1 prices") {
+		t.Errorf("left: %s", got)
+	}
+	must(t, s.Housekeep(ctx, noon.Add(48*time.Hour), Retention{Default: 24 * time.Hour}))
+	if got := count(); !strings.HasPrefix(got, "1 prices") || !strings.HasSuffix(got, " 0 of them final") || strings.Contains(got, " 0 alerts") {
+		t.Errorf("the newest price and what is open stay: %s", got)
 	}
 }
 

@@ -80,19 +80,3 @@ func (s *Store) OldestDue(ctx context.Context, now time.Time) (time.Time, error)
 	}
 	return due, wrap("oldest due", err)
 }
-
-// keepRemoved is how long a removed watch stays, for the list of its alerts.
-const keepRemoved = 30 * 24 * time.Hour
-
-// Housekeep throws away what nobody needs: link codes that have ended, and
-// watches removed long ago with nothing open.
-func (s *Store) Housekeep(ctx context.Context, now time.Time) error {
-	return wrap("housekeep", s.write(ctx, func(tx *tx) error {
-		if _, err := tx.exec("DELETE FROM link_codes WHERE expires_at <= ?", instant(now)); err != nil {
-			return err
-		}
-		_, err := tx.exec("DELETE FROM watches WHERE removed_at <= ? AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.watch_id = watches.id AND o."+openRows+")",
-			instant(now.Add(-keepRemoved)))
-		return err
-	}))
-}

@@ -156,6 +156,9 @@ func lowestInDays(w Watch, t Trigger, o Observation, price money.Amount, h Histo
 	if !lowest.Known() {
 		return Decision{}
 	}
+	if first := h.Points[0].At; first.After(since) {
+		since = first // nothing is claimed of a time that nobody looked at
+	}
 	why := Why{Price: price, Days: t.Days, Lowest: lowest, LowestSince: since}
 	return Decision{Holds: truth(price.Less(lowest)), Why: why}
 }

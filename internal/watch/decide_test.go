@@ -326,3 +326,22 @@ func confirm(h watch.History, o watch.Observation) watch.History {
 	}
 	return watch.History{Points: points}
 }
+
+func TestTheLowestClaimsNoTimeThatNobodyLookedAt(t *testing.T) {
+	w := base(watch.Trigger{Type: watch.LowestInDays, Days: 90})
+	for name, tc := range map[string]struct {
+		now   time.Time
+		first int
+		want  time.Time
+	}{
+		"history of twenty days":  {day(20), 0, day(0)},
+		"history of half a year":  {day(180), 0, day(90)},
+		"what was before is gone": {day(180), 150, day(150)},
+	} {
+		h := history(tc.now, map[int]string{tc.first: "1000"})
+		d := watch.Decide(w, w.Triggers[0], seen(tc.now, "900"), h)
+		if d.Holds != watch.Yes || !d.Why.LowestSince.Equal(tc.want) {
+			t.Errorf("%s: %v since %s, want since %s", name, d.Holds, d.Why.LowestSince, tc.want)
+		}
+	}
+}
