@@ -62,6 +62,6 @@ func classify(in Input, d *document) *shop.Error {
 
 // frontPage: a dead product often answers with the home page.
 func frontPage(d *document) bool {
-	c := d.canonicalLink()
+	c := d.canonical
 	return c != nil && d.url != nil && siteOf(c) == siteOf(d.url) && strings.Trim(c.Path, "/") == "" && c.RawQuery == "" && strings.Trim(d.url.Path, "/") != ""
 }

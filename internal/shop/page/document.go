@@ -15,15 +15,25 @@ const (
 	maxText  = 4096 // of one element's text
 )
 
-// document is a parsed page.
+// document is a parsed page, with what one walk over it found worth keeping.
+// Nothing of a <template> is kept: it is not shown.
 type document struct {
-	root  *html.Node
-	url   *url.URL
-	lang  string
-	title string
-	h1    string
-	meta  map[string]string // by name or property, lower case; the first counts
-	lines []block           // of the page's own text, once they were asked for
+	root      *html.Node
+	url       *url.URL
+	lang      string // a language tag in lower case: "de-ch"
+	title     string
+	h1        string
+	meta      map[string]string // by name or property, lower case; the first counts
+	canonical *url.URL          // <link rel=canonical>, else og:url
+	scripts   []*html.Node      // that hold text
+	items     []*html.Node      // microdata items that are no property of another
+	props     []*html.Node      // elements with an itemprop
+	fields    []*html.Node      // <input>
+	rdfa      bool              // some element has a typeof
+
+	found []found // the products, once they were asked for
+	asked bool
+	lines []block // of the page's own text, once they were asked for
 }
 
 func parse(text string, u *url.URL) (*document, error) {
@@ -33,55 +43,90 @@ func parse(text string, u *url.URL) (*document, error) {
 	}
 	d := &document{root: root, url: u, meta: map[string]string{}}
 	n := 0
-	for e := range root.Descendants() {
+	for e := root; e != nil; e = following(e, e.DataAtom == atom.Template) {
 		if n++; n > maxNodes {
 			return nil, fmt.Errorf("more than %d nodes", maxNodes)
 		}
-		if e.Type != html.ElementNode {
-			continue
-		}
-		switch e.DataAtom {
-		case atom.Html:
-			d.lang = strings.ToLower(attr(e, "lang"))
-		case atom.Title:
-			if d.title == "" && within(e, atom.Svg) == nil {
-				d.title = textOf(e)
-			}
-		case atom.H1:
-			if d.h1 == "" {
-				d.h1 = textOf(e)
-			}
-		case atom.Meta:
-			d.addMeta(e)
+		if e.Type == html.ElementNode {
+			d.index(e)
 		}
 	}
+	if d.canonical == nil {
+		d.canonical = d.resolve(d.meta["og:url"])
+	}
+	d.lang = strings.ToLower(strings.ReplaceAll(first(d.lang, d.meta["content-language"], d.meta["og:locale"]), "_", "-"))
 	return d, nil
+}
+
+// following is the next node of the page in its order; the inside of e is passed
+// over on request.
+func following(e *html.Node, skip bool) *html.Node {
+	if e.FirstChild != nil && !skip {
+		return e.FirstChild
+	}
+	for ; e != nil; e = e.Parent {
+		if e.NextSibling != nil {
+			return e.NextSibling
+		}
+	}
+	return nil
+}
+
+func (d *document) index(e *html.Node) {
+	scope, prop := false, false
+	for _, a := range e.Attr {
+		switch a.Key {
+		case "itemscope":
+			scope = true
+		case "itemprop":
+			prop = true
+		case "typeof":
+			d.rdfa = true
+		}
+	}
+	if prop {
+		d.props = append(d.props, e)
+	} else if scope {
+		d.items = append(d.items, e)
+	}
+	switch e.DataAtom {
+	case atom.Html:
+		d.lang = first(attr(e, "lang"), attr(e, "xml:lang"))
+	case atom.Title:
+		if d.title == "" && e.Namespace == "" {
+			d.title = textOf(e)
+		}
+	case atom.H1:
+		if d.h1 == "" {
+			d.h1 = textOf(e)
+		}
+	case atom.Meta:
+		d.addMeta(e)
+	case atom.Link:
+		if d.canonical == nil && hasWord(attr(e, "rel"), "canonical") {
+			d.canonical = d.resolve(attr(e, "href"))
+		}
+	case atom.Script:
+		if e.FirstChild != nil && e.FirstChild.Type == html.TextNode {
+			d.scripts = append(d.scripts, e)
+		}
+	case atom.Input:
+		d.fields = append(d.fields, e)
+	}
 }
 
 func (d *document) addMeta(e *html.Node) {
 	content, ok := attrOK(e, "content")
-	if !ok || within(e, atom.Template) != nil {
+	if !ok {
 		return
 	}
-	for _, a := range []string{"property", "name"} {
+	for _, a := range []string{"property", "name", "http-equiv"} {
 		for _, key := range strings.Fields(strings.ToLower(attr(e, a))) {
 			if _, seen := d.meta[key]; !seen {
 				d.meta[key] = strings.TrimSpace(content)
 			}
 		}
 	}
-}
-
-// canonicalLink is the page's <link rel=canonical>, or og:url.
-func (d *document) canonicalLink() *url.URL {
-	for e := range d.root.Descendants() {
-		if e.DataAtom == atom.Link && hasWord(attr(e, "rel"), "canonical") {
-			if u := d.resolve(attr(e, "href")); u != nil {
-				return u
-			}
-		}
-	}
-	return d.resolve(d.meta["og:url"])
 }
 
 // resolve makes an address absolute; nil where it is none of the web.
@@ -103,6 +148,14 @@ func (d *document) resolve(ref string) *url.URL {
 	return u
 }
 
+// identifier makes what names a thing one form: an absolute address, or itself.
+func (d *document) identifier(ref string) string {
+	if u := d.resolve(ref); u != nil && !strings.HasPrefix(ref, "_:") {
+		return u.String()
+	}
+	return strings.TrimSpace(ref)
+}
+
 func attr(e *html.Node, name string) string {
 	v, _ := attrOK(e, name)
 	return v
@@ -110,7 +163,7 @@ func attr(e *html.Node, name string) string {
 
 func attrOK(e *html.Node, name string) (string, bool) {
 	for _, a := range e.Attr {
-		if a.Namespace == "" && strings.EqualFold(a.Key, name) {
+		if a.Namespace == "" && a.Key == name { // the parser has made names lower case
 			return a.Val, true
 		}
 	}
@@ -153,15 +206,8 @@ func textOf(e *html.Node) string {
 // visibleText is the text of the body, up to a limit of bytes.
 func (d *document) visibleText(limit int) string {
 	var b strings.Builder
-	for n := range d.root.Descendants() {
-		if b.Len() > limit {
-			break
-		}
-		if n.Type != html.TextNode || n.Parent == nil {
-			continue
-		}
-		switch n.Parent.DataAtom {
-		case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Title:
+	for n := d.root; n != nil && b.Len() <= limit; n = following(n, unseen[n.DataAtom]) {
+		if n.Type != html.TextNode {
 			continue
 		}
 		if s := strings.TrimSpace(n.Data); s != "" {
@@ -171,3 +217,6 @@ func (d *document) visibleText(limit int) string {
 	}
 	return b.String()
 }
+
+// unseen are elements whose text nobody reads.
+var unseen = map[atom.Atom]bool{atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Title: true}

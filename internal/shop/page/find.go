@@ -81,17 +81,16 @@ func (d *document) confirmed(q shop.Quote, seen []sighting) (shop.Quote, *shop.E
 func (d *document) looseItemprop() (money.Amount, bool) {
 	var price money.Amount
 	currency := ""
-	m := &microReader{d: d}
-	for e := range d.root.Descendants() {
-		if strings.EqualFold(attr(e, "itemprop"), "priceCurrency") {
-			currency = m.value(e)
+	for _, e := range d.props {
+		if term(attr(e, "itemprop")) == "pricecurrency" {
+			currency = valueOf(e)
 		}
 	}
-	for e := range d.root.Descendants() {
-		if !strings.EqualFold(attr(e, "itemprop"), "price") || inItem(e) {
+	for _, e := range d.props {
+		if term(attr(e, "itemprop")) != "price" || inItem(e) {
 			continue
 		}
-		a, ok := d.price(value{text: m.value(e)}, currency)
+		a, ok := d.price(value{text: valueOf(e)}, currency)
 		if !ok || price.Known() && !a.Equal(price) {
 			return money.Amount{}, false
 		}
@@ -112,8 +111,8 @@ func inItem(e *html.Node) bool {
 // formPrice is a price that stands only in the fields of the cart's form.
 func (d *document) formPrice() (money.Amount, bool) {
 	fields := map[string]string{}
-	for e := range d.root.Descendants() {
-		if e.DataAtom == atom.Input && within(e, atom.Form) != nil {
+	for _, e := range d.fields {
+		if within(e, atom.Form) != nil {
 			fields[strings.ToLower(attr(e, "name"))] = attr(e, "value")
 		}
 	}

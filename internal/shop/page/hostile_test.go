@@ -127,11 +127,11 @@ func FuzzJSONLD(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(_ *testing.T, block string) {
-		g := &ldGraph{byID: map[string]*thing{}}
+		r := &ldReader{d: &document{}, g: &graph{}}
 		for _, v := range readJSON(block) {
-			g.add(v)
+			r.add(v)
 		}
-		g.link()
+		r.g.link()
 	})
 }
 

@@ -54,7 +54,7 @@ func samePage(a, b *url.URL) bool {
 // canonicalAddress is what the page says its own address is, if that is on the
 // same site, is not the front page, and keeps the query that chose a variant.
 func (d *document) canonicalAddress() string {
-	link := d.canonicalLink()
+	link := d.canonical
 	if link == nil || d.url == nil || siteOf(link) != siteOf(d.url) || strings.Trim(link.Path, "/") == "" {
 		return ""
 	}
@@ -63,8 +63,9 @@ func (d *document) canonicalAddress() string {
 			return "" // the query may choose the variant: the canonical link is the group's
 		}
 	}
-	link.Scheme = d.url.Scheme
-	return Canonical(link)
+	same := *link
+	same.Scheme = d.url.Scheme
+	return Canonical(&same)
 }
 
 func siteOf(u *url.URL) string {

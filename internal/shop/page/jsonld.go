@@ -6,27 +6,24 @@ import (
 	"html"
 	"io"
 	"strings"
-
-	xhtml "golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 )
 
 // jsonLD reads all blocks of JSON-LD into things.
-func (d *document) jsonLD() []*thing {
-	g := &ldGraph{byID: map[string]*thing{}}
-	for e := range d.root.Descendants() {
-		if e.DataAtom != atom.Script || within(e, atom.Template) != nil || e.FirstChild == nil || e.FirstChild.Type != xhtml.TextNode {
-			continue
-		}
-		if mime, _, _ := strings.Cut(attr(e, "type"), ";"); !strings.EqualFold(strings.TrimSpace(mime), "application/ld+json") {
-			continue
-		}
-		for _, v := range readJSON(e.FirstChild.Data) {
-			g.add(v)
+func (d *document) jsonLD(g *graph) []*thing {
+	r := &ldReader{d: d, g: g}
+	for _, e := range d.scripts {
+		if isJSONLD(attr(e, "type")) {
+			for _, v := range readJSON(e.FirstChild.Data) {
+				r.add(v)
+			}
 		}
 	}
-	g.link()
-	return g.roots
+	return r.roots
+}
+
+func isJSONLD(contentType string) bool {
+	mime, _, _ := strings.Cut(contentType, ";")
+	return strings.EqualFold(strings.TrimSpace(mime), "application/ld+json")
 }
 
 // readJSON reads the values of a block: strictly, and only if that fails after
@@ -135,36 +132,36 @@ func mendString(b *strings.Builder, s string, i int, inString *bool) int {
 	return i
 }
 
-// ldGraph collects things, so that {"@id": …} can point at them.
-type ldGraph struct {
+// ldReader turns JSON into things.
+type ldReader struct {
+	d     *document
+	g     *graph
 	roots []*thing
-	byID  map[string]*thing
-	refs  []*thing
 }
 
 // maxDepth is deeper than honest data goes.
 const maxDepth = 64
 
-func (g *ldGraph) add(v any) {
+func (r *ldReader) add(v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, x := range v {
-			g.add(x)
+			r.add(x)
 		}
 	case map[string]any:
 		if graph, ok := v["@graph"]; ok {
-			g.add(graph)
+			r.add(graph)
 			if len(v) <= 3 && v["@type"] == nil {
 				return
 			}
 		}
-		if t := g.thing(v, 0); t != nil {
-			g.roots = append(g.roots, t)
+		if t := r.thing(v, 0); t != nil {
+			r.roots = append(r.roots, t)
 		}
 	}
 }
 
-func (g *ldGraph) thing(m map[string]any, depth int) *thing {
+func (r *ldReader) thing(m map[string]any, depth int) *thing {
 	if depth > maxDepth {
 		return nil
 	}
@@ -177,36 +174,48 @@ func (g *ldGraph) thing(m map[string]any, depth int) *thing {
 			}
 		case "@id":
 			if s, ok := v.(string); ok {
-				t.id = s
+				t.id = r.d.identifier(s)
 			}
+		case "@reverse":
+			r.reverse(t, v, depth)
 		case "@context", "@graph":
 		default:
-			t.props[k] = append(t.props[k], g.values(v, depth+1)...)
+			t.props[k] = append(t.props[k], r.values(v, depth+1)...)
 		}
 	}
-	if t.id != "" {
-		if len(t.props) == 0 && len(t.types) == 0 {
-			g.refs = append(g.refs, t)
-		} else if g.byID[t.id] == nil {
-			g.byID[t.id] = t
-		}
-	}
+	r.g.all = append(r.g.all, t)
 	return t
 }
 
-func (g *ldGraph) values(v any, depth int) []value {
+// reverse reads properties that lead from another thing to this one.
+func (r *ldReader) reverse(t *thing, v any, depth int) {
+	props, ok := v.(map[string]any)
+	if !ok {
+		return
+	}
+	for key, v := range props {
+		for _, from := range r.values(v, depth+1) {
+			if from.thing != nil {
+				k := term(key)
+				from.thing.props[k] = append(from.thing.props[k], value{thing: t})
+			}
+		}
+	}
+}
+
+func (r *ldReader) values(v any, depth int) []value {
 	switch v := v.(type) {
 	case []any:
 		var out []value
 		for _, x := range v {
-			out = append(out, g.values(x, depth)...)
+			out = append(out, r.values(x, depth)...)
 		}
 		return out
 	case map[string]any:
 		if s, ok := v["@value"]; ok {
-			return g.values(s, depth)
+			return r.values(s, depth)
 		}
-		if t := g.thing(v, depth); t != nil {
+		if t := r.thing(v, depth); t != nil {
 			return []value{{thing: t}}
 		}
 	case string:
@@ -220,15 +229,6 @@ func (g *ldGraph) values(v any, depth int) []value {
 		return []value{{text: "false"}}
 	}
 	return nil
-}
-
-// link makes references share what they point at.
-func (g *ldGraph) link() {
-	for _, r := range g.refs {
-		if to := g.byID[r.id]; to != nil {
-			r.types, r.props = to.types, to.props
-		}
-	}
 }
 
 func texts(v any) []string {

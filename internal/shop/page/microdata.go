@@ -8,24 +8,10 @@ import (
 )
 
 // microdata reads the items of the page (HTML standard, section 5.2) into things.
-func (d *document) microdata() []*thing {
-	m := &microReader{d: d, byID: map[string]*html.Node{}}
-	var tops []*html.Node
-	for e := range d.root.Descendants() {
-		if e.Type != html.ElementNode {
-			continue
-		}
-		if id := attr(e, "id"); id != "" && m.byID[id] == nil {
-			m.byID[id] = e
-		}
-		if _, scope := attrOK(e, "itemscope"); scope {
-			if _, prop := attrOK(e, "itemprop"); !prop && within(e, atom.Template) == nil {
-				tops = append(tops, e)
-			}
-		}
-	}
+func (d *document) microdata(g *graph) []*thing {
+	m := &microReader{d: d, g: g}
 	var out []*thing
-	for _, e := range tops {
+	for _, e := range d.items {
 		out = append(out, m.item(e, 0))
 	}
 	return out
@@ -33,7 +19,21 @@ func (d *document) microdata() []*thing {
 
 type microReader struct {
 	d    *document
-	byID map[string]*html.Node
+	g    *graph
+	byID map[string]*html.Node // once it was asked for
+}
+
+// elementOf finds one by its id.
+func (m *microReader) elementOf(id string) *html.Node {
+	if m.byID == nil {
+		m.byID = map[string]*html.Node{}
+		for e := m.d.root; e != nil; e = following(e, e.DataAtom == atom.Template) {
+			if id := attr(e, "id"); id != "" && m.byID[id] == nil {
+				m.byID[id] = e
+			}
+		}
+	}
+	return m.byID[id]
 }
 
 func (m *microReader) item(e *html.Node, depth int) *thing {
@@ -41,13 +41,15 @@ func (m *microReader) item(e *html.Node, depth int) *thing {
 	for _, typ := range strings.Fields(attr(e, "itemtype")) {
 		t.types = append(t.types, term(typ))
 	}
+	t.id = m.d.identifier(attr(e, "itemid"))
+	m.g.all = append(m.g.all, t)
 	if depth > maxDepth {
 		return t
 	}
 	seen := map[*html.Node]bool{e: true}
 	m.children(e, t, depth, seen)
 	for _, id := range strings.Fields(attr(e, "itemref")) {
-		if ref := m.byID[id]; ref != nil && !seen[ref] {
+		if ref := m.elementOf(id); ref != nil && !seen[ref] {
 			seen[ref] = true
 			m.element(ref, t, depth, seen)
 		}
@@ -74,7 +76,7 @@ func (m *microReader) element(e *html.Node, t *thing, depth int, seen map[*html.
 		if scope {
 			v.thing = m.item(e, depth+1)
 		} else {
-			v.text = m.value(e)
+			v.text = valueOf(e)
 		}
 		for _, n := range names {
 			n = term(n)
@@ -86,8 +88,8 @@ func (m *microReader) element(e *html.Node, t *thing, depth int, seen map[*html.
 	}
 }
 
-// value is the property's value by the kind of its element.
-func (m *microReader) value(e *html.Node) string {
+// valueOf is the property's value by the kind of its element.
+func valueOf(e *html.Node) string {
 	if v, ok := attrOK(e, "content"); ok {
 		return strings.TrimSpace(v)
 	}

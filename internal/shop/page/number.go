@@ -111,7 +111,7 @@ func separators(n, currency, lang string) (string, bool) {
 		return whole + frac, true
 	case money.ValidCurrency(currency) && money.Digits(currency) == 3:
 		return whole + "." + frac, true
-	case commaLanguages[language(lang)]:
+	case commaLanguages[baseLanguage(lang)]:
 		if sep == "." {
 			return whole + frac, true
 		}
@@ -141,7 +141,7 @@ func grouped(n string) bool {
 	return true
 }
 
-func language(lang string) string {
-	l, _, _ := strings.Cut(lang, "-")
+func baseLanguage(tag string) string {
+	l, _, _ := strings.Cut(tag, "-")
 	return strings.ToLower(l)
 }

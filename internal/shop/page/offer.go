@@ -259,12 +259,3 @@ func (d *document) allSame(offers []*thing, p *thing) bool {
 	}
 	return true
 }
-
-// pageCurrency is the one that the page says it is in.
-func (d *document) pageCurrency() string {
-	c := strings.ToUpper(first(d.meta["product:price:currency"], d.meta["og:price:currency"]))
-	if money.ValidCurrency(c) {
-		return c
-	}
-	return map[string]string{"de": "EUR", "fr": "EUR", "it": "EUR", "es": "EUR", "nl": "EUR", "ja": "JPY"}[language(d.lang)]
-}

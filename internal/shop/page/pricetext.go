@@ -12,15 +12,6 @@ import (
 // digits with separators.
 var amountIn = regexp.MustCompile(`[0-9]{1,3}(?:[ \x{00a0}\x{202f}\x{2009}'’][0-9]{3})+(?:[.,][0-9]{1,2})?|[0-9]+(?:[.,'’][0-9]+)*`)
 
-// signsOf are the marks of currencies in price texts, the longest first. One
-// that several currencies share has none of them here: language and country
-// tell those apart.
-var signsOf = []struct{ sign, currency string }{
-	{"HK$", "HKD"}, {"NT$", "TWD"}, {"US$", "USD"}, {"US $", "USD"}, {"U$S", "USD"}, {"AU$", "AUD"}, {"A$", "AUD"}, {"CA$", "CAD"}, {"C$", "CAD"}, {"NZ$", "NZD"}, {"MX$", "MXN"}, {"R$", "BRL"}, {"S$", "SGD"},
-	{"€", "EUR"}, {"£", "GBP"}, {"₹", "INR"}, {"₩", "KRW"}, {"₽", "RUB"}, {"₺", "TRY"}, {"฿", "THB"}, {"₫", "VND"}, {"₪", "ILS"}, {"₴", "UAH"}, {"₱", "PHP"}, {"₦", "NGN"}, {"₸", "KZT"}, {"₼", "AZN"}, {"₾", "GEL"}, {"₡", "CRC"}, {"₲", "PYG"}, {"៛", "KHR"}, {"৳", "BDT"},
-	{"zł", "PLN"}, {"Kč", "CZK"}, {"грн", "UAH"}, {"руб", "RUB"}, {"円", "JPY"}, {"원", "KRW"}, {"元", "CNY"}, {"Ft", "HUF"}, {"Rs.", "INR"}, {"RM", "MYR"}, {"Rp", "IDR"}, {"TL", "TRY"}, {"ر.س", "SAR"},
-}
-
 // codeIn is an ISO 4217 code that may touch its number: "EUR29.66".
 var codeIn = regexp.MustCompile(`(?:^|[^A-Za-z])([A-Z]{3})(?:[^A-Za-z]|$)`)
 

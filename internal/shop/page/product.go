@@ -2,13 +2,14 @@ package page
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // aside are properties that lead away from the page's own product.
 var aside = map[string]bool{
 	"isrelatedto": true, "issimilarto": true, "isaccessoryorsparepartfor": true, "isconsumablefor": true, "itemlistelement": true,
-	"review": true, "brand": true, "manufacturer": true, "isvariantof": true, "model": true, "itemoffered": true, "ispartof": true, "breadcrumb": true,
+	"review": true, "brand": true, "manufacturer": true, "isvariantof": true, "model": true, "ispartof": true, "breadcrumb": true,
 	"mentions": true, "relatedlink": true, "significantlink": true,
 }
 
@@ -25,22 +26,49 @@ type found struct {
 }
 
 // products are those of JSON-LD, and only if there are none with an offer those
-// of microdata: the two say the same, and the first is said on purpose.
+// of microdata, and then of RDFa: they say the same, and the first is said on
+// purpose.
 func (d *document) products() []found {
-	var out []found
-	for _, roots := range [][]*thing{d.jsonLD(), d.microdata()} {
+	if d.asked {
+		return d.found
+	}
+	d.asked = true
+	g := &graph{}
+	formats := [][]*thing{d.jsonLD(g), d.microdata(g), d.rdfaThings(g)}
+	g.link()
+	for _, roots := range formats {
 		seen := map[*thing]bool{}
 		for _, r := range roots {
-			walk(r, false, false, 0, seen, &out)
+			walk(r, false, false, 0, seen, &d.found)
 		}
-		for _, p := range out {
-			if len(p.props["offers"]) > 0 || len(p.props["hasvariant"]) > 0 {
-				return out
-			}
+		d.adopt(roots)
+		if slices.ContainsFunc(d.found, found.offered) {
+			break
 		}
 	}
-	return out
+	return d.found
 }
+
+// adopt gives the page's one product the one offer that stands beside it rather
+// than in it; an offer that no product is named for is one of its own.
+func (d *document) adopt(roots []*thing) {
+	var orphans []*thing
+	for _, r := range roots {
+		if r.isOffer() && len(r.props["itemoffered"]) == 0 {
+			orphans = append(orphans, r)
+		}
+	}
+	switch {
+	case len(orphans) != 1 || len(d.found) > 1:
+	case len(d.found) == 0:
+		p := &thing{source: orphans[0].source, types: []string{"product"}, props: map[string][]value{"name": orphans[0].props["name"], "offers": {{thing: orphans[0]}}}}
+		d.found = append(d.found, found{thing: p})
+	case !d.found[0].offered() && !d.found[0].listed:
+		d.found[0].add("offers", value{thing: orphans[0]})
+	}
+}
+
+func (t *thing) offered() bool { return len(t.props["offers"]) > 0 || len(t.props["hasvariant"]) > 0 }
 
 func walk(t *thing, main, listed bool, depth int, seen map[*thing]bool, out *[]found) {
 	if t == nil || depth > maxDepth || seen[t] {
@@ -90,7 +118,7 @@ func (d *document) choose(products []found) (*thing, bool) {
 		func(p found) bool { return !p.listed },
 		d.ofThisAddress,
 		d.ofThisName,
-		func(p found) bool { return len(p.props["offers"]) > 0 || len(p.props["hasvariant"]) > 0 },
+		found.offered,
 	} {
 		var fit []found
 		for _, p := range products {
@@ -118,7 +146,7 @@ func (d *document) ofThisAddress(p found) bool {
 }
 
 func (d *document) matchesCanonical(u *url.URL) bool {
-	c := d.canonicalLink()
+	c := d.canonical
 	return c != nil && samePage(u, c)
 }
 

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"golang.org/x/net/html/atom"
-
 	"github.com/sokone/sokone/internal/shop"
 )
 
@@ -64,8 +62,8 @@ func stockOf(line string) shop.Availability {
 // stockJSON reads Shopify's product JSON, which themes put into the page: its
 // prices are hundredths, but "available" means what it says.
 func (d *document) stockJSON() shop.Availability {
-	for e := range d.root.Descendants() {
-		if e.DataAtom != atom.Script || !strings.EqualFold(attr(e, "type"), "application/json") || e.FirstChild == nil {
+	for _, e := range d.scripts {
+		if !strings.EqualFold(attr(e, "type"), "application/json") {
 			continue
 		}
 		var p struct {

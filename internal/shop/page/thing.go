@@ -1,13 +1,14 @@
 package page
 
 import (
+	"slices"
 	"strings"
 )
 
 // thing is a node of the page's data, wherever it was written.
 type thing struct {
-	source string // "json-ld" or "microdata"
-	id     string
+	source string   // "json-ld", "microdata" or "rdfa"
+	id     string   // absolute where it is an address
 	types  []string // in lower case, without their address: "product"
 	props  map[string][]value
 }
@@ -73,4 +74,67 @@ func (t *thing) things(names ...string) []*thing {
 		}
 	}
 	return out
+}
+
+// graph is all data of a page in one: what JSON-LD says of an @id, microdata of
+// an itemid and RDFa of a resource may be the same thing.
+type graph struct{ all []*thing }
+
+// link joins what the formats and blocks say of one thing, and turns offers that
+// name their product ("itemOffered") into offers of that product.
+func (g *graph) link() {
+	byID := map[string]*thing{}
+	for _, t := range g.all {
+		if t.id == "" {
+			continue
+		}
+		if byID[t.id] == nil || len(t.types) > 0 && len(byID[t.id].types) == 0 {
+			byID[t.id] = t
+		}
+	}
+	for _, t := range g.all {
+		if first := byID[t.id]; first != nil && first != t {
+			first.join(t)
+		}
+	}
+	for _, t := range g.all {
+		if !t.isOffer() {
+			continue
+		}
+		for _, p := range t.things("itemoffered", "includes") {
+			if len(p.types) == 0 {
+				p.types = []string{"product"}
+			}
+			if !slices.ContainsFunc(p.things("offers"), func(o *thing) bool { return o.same(t) }) {
+				p.props["offers"] = append(p.props["offers"], value{thing: t})
+			}
+		}
+	}
+}
+
+// join makes two mentions of one thing share what they say. Mentions that
+// contradict each other, as where a list gives all its products one id, stay apart.
+func (t *thing) join(other *thing) {
+	if len(other.types) > 0 && len(t.types) > 0 && !t.is(other.types...) {
+		return
+	}
+	for name, vs := range other.props {
+		if have, both := t.props[name]; both && !slices.EqualFunc(have, vs, func(a, b value) bool { return a == b }) {
+			return
+		}
+	}
+	for name, vs := range other.props {
+		t.props[name] = vs
+	}
+	if len(t.types) == 0 {
+		t.types = other.types
+	}
+	other.props, other.types = t.props, t.types
+}
+
+// same reports whether two things share their properties.
+func (t *thing) same(other *thing) bool { return t == other || t.id != "" && t.id == other.id }
+
+func (t *thing) isOffer() bool {
+	return t.is("offer", "aggregateoffer", "offerfordemand", "offering")
 }
