@@ -22,13 +22,15 @@ type document struct {
 	url       *url.URL
 	lang      string // a language tag in lower case: "de-ch"
 	title     string
-	h1        string
+	heading   *html.Node        // the h1 that the title repeats, else the first
+	h1        string            // its text
 	meta      map[string]string // by name or property, lower case; the first counts
 	canonical *url.URL          // <link rel=canonical>, else og:url
 	scripts   []*html.Node      // that hold text
 	items     []*html.Node      // microdata items that are no property of another
 	props     []*html.Node      // elements with an itemprop
 	fields    []*html.Node      // <input>
+	headings  []*html.Node      // <h1>
 	rdfa      bool              // some element has a typeof
 
 	found []found // the products, once they were asked for
@@ -51,6 +53,7 @@ func parse(text string, u *url.URL) (*document, error) {
 			d.index(e)
 		}
 	}
+	d.chooseHeading()
 	if d.canonical == nil {
 		d.canonical = d.resolve(d.meta["og:url"])
 	}
@@ -97,9 +100,7 @@ func (d *document) index(e *html.Node) {
 			d.title = textOf(e)
 		}
 	case atom.H1:
-		if d.h1 == "" {
-			d.h1 = textOf(e)
-		}
+		d.headings = append(d.headings, e)
 	case atom.Meta:
 		d.addMeta(e)
 	case atom.Link:
@@ -112,6 +113,25 @@ func (d *document) index(e *html.Node) {
 		}
 	case atom.Input:
 		d.fields = append(d.fields, e)
+	}
+}
+
+// chooseHeading: some shops set their own name as an h1 too.
+func (d *document) chooseHeading() {
+	title := strings.ToLower(first(d.meta["og:title"], d.title))
+	named := -1
+	for _, e := range d.headings {
+		text := textOf(e)
+		if text == "" {
+			continue
+		}
+		length := 0
+		if strings.Contains(title, strings.ToLower(text)) {
+			length = len(text)
+		}
+		if length > named {
+			named, d.heading, d.h1 = length, e, text
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package page
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -23,6 +24,9 @@ var exponent = regexp.MustCompile(`^(-?[0-9]+)(?:\.([0-9]+))?[eE]\+?([0-9]{1,2})
 
 // digitsOf folds full-width, Arabic and other digits into plain ones.
 func digitsOf(s string) string {
+	if isASCII(s) {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= '٠' && r <= '٩':
@@ -40,6 +44,15 @@ func digitsOf(s string) string {
 		}
 		return r
 	}, norm.NFKC.String(s))
+}
+
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // number reads the one number in a text as a plain decimal. It reports false

@@ -52,15 +52,10 @@ func (d *document) offer(p *thing) (f finding) {
 	}
 	defer func() { f.quantity = d.quantityByUnitPrice(offers, f.price) }()
 	// The page's own currency decides between several.
-	if main := d.pageCurrency(); main != "" {
-		var same []priced
-		for _, g := range got {
-			if g.amount.Currency() == main {
-				same = append(same, g)
-			}
-		}
-		if len(same) > 0 {
-			got = same
+	if foreign := func(g priced) bool { return !g.amount.SameCurrency(got[0].amount) }; slices.ContainsFunc(got, foreign) {
+		main := d.pageCurrency()
+		if i := slices.IndexFunc(got, func(g priced) bool { return g.amount.Currency() == main }); i >= 0 {
+			got = slices.DeleteFunc(got, func(g priced) bool { return g.amount.Currency() != main })
 		}
 	}
 	best := got[0]

@@ -18,8 +18,9 @@ var codeIn = regexp.MustCompile(`(?:^|[^A-Za-z])([A-Z]{3})(?:[^A-Za-z]|$)`)
 // free are words for a price of nothing.
 var free = regexp.MustCompile(`(?i)^\s*(free|gratis|gratuit|kostenlos|無料)\s*[!.]?\s*$`)
 
-// cents are prices in hundredths: 99p, 99¢.
-var cents = regexp.MustCompile(`^\s*([0-9]{1,2})\s*(p|¢|ct|Cent)\s*$`)
+// cents are prices in hundredths: 99p. Not so 99 ¢, as the sign is also written
+// for whole cedis and colones: that is refused.
+var cents = regexp.MustCompile(`^\s*([0-9]{1,2})\s*(p|ct|Cent)\s*$`)
 
 // signAsPoint is a sign in the place of the decimal point: 35€90, 35 € 99.
 var signAsPoint = regexp.MustCompile(`([0-9])\s*(€|£|zł)\s?([0-9]{2})(?:[^0-9]|$)`)
@@ -52,7 +53,7 @@ func ReadPrice(text, hint, lang string) (amount, currency string, ok bool) {
 	if man := manYen.FindStringSubmatch(s); man != nil {
 		return tenThousands(man), "JPY", true
 	}
-	if aboutShipping.MatchString(s) {
+	if aboutShipping.MatchString(s) || strings.Contains(s, "¢") {
 		return "", "", false
 	}
 	s = looseFraction.ReplaceAllString(s, "$1$2$3")

@@ -7,19 +7,55 @@ import (
 	"github.com/sokone/sokone/internal/shop"
 )
 
-// Words about stock in lower case, negatives first: "nicht auf lager" contains
-// "auf lager". They are many and pages are long, so they are plain texts.
+// Words about stock in lower case. Where a line holds several the first kind
+// counts: "nicht auf lager" contains "auf lager".
 var stockWords = []struct {
 	a     shop.Availability
 	words []string
 }{
-	{shop.OutOfStock, []string{"nicht auf lager", "nicht lieferbar", "nicht verfügbar", "ausverkauft", "vergriffen", "out of stock", "sold out", "currently unavailable", "temporarily unavailable",
-		"is not available", "are not available", "在庫なし", "在庫切れ", "売り切れ", "売切れ", "品切れ", "完売", "在庫がございません", "入荷待ち", "rupture", "épuisé", "indisponible", "agotado", "esaurito", "slut i lager",
-		"niet op voorraad", "esgotado", "無庫存", "缺货"}},
-	{shop.Preorder, []string{"pre-order", "preorder", "pre order", "予約受付", "予約販売", "予約商品", "vorbestell", "back-order", "backorder", "お取り寄せ", "précommande"}},
-	{shop.InStock, []string{"in stock", "auf lager", "lieferbar", "en stock", "在庫あり", "残りわずか", "残り1", "残り2", "残り3", "残り4", "残り5", "i lager", "op voorraad", "disponible", "disponibile", "em estoque", "有货",
-		"add to cart", "add to basket", "add to bag", "in den warenkorb", "カートに入れる", "ajouter au panier", "añadir al carrito", "more than 10 available"}},
+	{shop.OutOfStock, []string{
+		"out of stock", "sold out", "not in stock", "no longer available", "currently unavailable", "temporarily unavailable", "is not available", "are not available", "currently not available", "not currently available", "item is unavailable", "product is unavailable", "no stock",
+		"nicht auf lager", "nicht lieferbar", "nicht verfügbar", "nicht vorrätig", "nicht mehr verfügbar", "nicht mehr lieferbar", "ausverkauft", "vergriffen",
+		"rupture", "épuisé", "indisponible", "pas disponible", "plus disponible", "non disponible", "pas en stock", "plus en stock",
+		"agotado", "sin existencias", "sin stock", "no disponible", "fuera de stock", "esaurito", "non disponibile", "indisponibile",
+		"esgotado", "indisponível", "sem estoque", "niet op voorraad", "uitverkocht", "niet leverbaar", "niet beschikbaar",
+		"slut i lager", "slutsåld", "ej i lager", "finns inte i lager", "ikke på lager", "udsolgt", "utsolgt", "loppuunmyyty", "ei varastossa",
+		"niedostępny", "brak w magazynie", "wyprzedan", "vyprodáno", "není skladem", "нет в наличии", "распродан", "tükendi", "stokta yok",
+		"在庫なし", "在庫無し", "在庫切れ", "売り切れ", "売切れ", "売切", "品切れ", "品切", "完売", "在庫がございません", "在庫がありません", "在庫はありません", "入荷待ち", "入荷未定", "販売終了", "取扱終了", "無庫存", "缺货", "缺貨", "无货", "售罄", "已售完", "補貨中", "품절",
+	}},
+	{shop.Preorder, []string{
+		"pre-order", "preorder", "pre order", "back-order", "backorder", "on back order", "vorbestell", "précommande", "reserva anticipada", "preventa", "pré-venda", "preordine", "förbeställ", "予約受付", "予約販売", "予約商品", "ご予約", "お取り寄せ", "取り寄せ", "受注生産", "预售", "預購", "예약판매",
+	}},
+	{shop.InStock, []string{
+		"in stock", "auf lager", "lieferbar", "vorrätig", "en stock", "disponible", "disponibile", "en existencias", "disponível", "em estoque", "op voorraad", "i lager", "på lager", "varastossa", "dostępny", "w magazynie", "skladem", "в наличии", "stokta var",
+		"在庫あり", "在庫有", "在庫僅少", "在庫わずか", "残りわずか", "残り1", "残り2", "残り3", "残り4", "残り5", "即納", "有货", "有貨", "現貨", "现货", "재고 있음",
+		"add to cart", "add to basket", "add to bag", "in den warenkorb", "ajouter au panier", "añadir al carrito", "agregar al carrito", "añadir a la cesta", "aggiungi al carrello", "adicionar ao carrinho", "in winkelwagen", "lägg i varukorg", "カートに入れる", "カートへ入れる", "カートに追加", "かごに入れる", "買い物かごに", "加入购物车", "加入購物車", "장바구니",
+		"more than 10 available",
+	}},
 }
+
+// stockWord is a word, and the place of its kind in stockWords.
+type stockWord struct {
+	word string
+	kind int
+}
+
+// stockIndex finds words by the two bytes that they begin with: lines are many,
+// and few hold one. A place of 0 is none.
+var stockIndex, stockBuckets = func() (index [1 << 16]uint8, buckets [][]stockWord) {
+	buckets = [][]stockWord{nil}
+	for kind, s := range stockWords {
+		for _, w := range s.words {
+			at := &index[int(w[0])<<8|int(w[1])]
+			if *at == 0 {
+				*at = uint8(len(buckets))
+				buckets = append(buckets, nil)
+			}
+			buckets[*at] = append(buckets[*at], stockWord{w, kind})
+		}
+	}
+	return index, buckets
+}()
 
 // longestStockLine is longer than a line that speaks of stock, and of nothing else.
 const longestStockLine = 120
@@ -34,10 +70,10 @@ func (d *document) stockText() shop.Availability {
 		if len(t) > longestStockLine || strings.Contains(t, "${") || strings.Contains(t, "{{") { // a template is no text
 			continue
 		}
-		switch a := stockOf(strings.ToLower(t)); a {
-		case shop.OutOfStock, shop.Preorder:
+		switch a := stockOf(strings.ToLower(t)); {
+		case a == shop.OutOfStock, a == shop.Preorder && !b.disabled:
 			return a
-		case shop.InStock:
+		case a == shop.InStock && !b.disabled:
 			found = a
 		}
 	}
@@ -48,15 +84,18 @@ func stockOf(line string) shop.Availability {
 	if strings.HasPrefix(line, "unavailable") {
 		return shop.OutOfStock
 	}
-	line = strings.ReplaceAll(line, "back in stock", "")
-	for _, s := range stockWords {
-		for _, w := range s.words {
-			if strings.Contains(line, w) {
-				return s.a
+	best := len(stockWords)
+	for i := 0; i+1 < len(line); i++ {
+		for _, w := range stockBuckets[stockIndex[int(line[i])<<8|int(line[i+1])]] {
+			if strings.HasPrefix(line[i:], w.word) && !strings.HasSuffix(line[:i], "back ") { // "tell me when it is back in stock"
+				best = min(best, w.kind)
 			}
 		}
 	}
-	return shop.Unknown
+	if best == len(stockWords) {
+		return shop.Unknown
+	}
+	return stockWords[best].a
 }
 
 // stockJSON reads Shopify's product JSON, which themes put into the page: its

@@ -3,255 +3,19 @@ package page
 import (
 	"regexp"
 	"strings"
-	"unicode"
-
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 
 	"github.com/sokone/sokone/internal/money"
 	"github.com/sokone/sokone/internal/shop"
 )
 
-// run is a piece of visible text.
-type run struct {
-	text   string
-	struck bool // shown crossed out: not paid
-	priced bool // an element around it is called a price
-	class  string
-}
-
-// block is one line of the page, as a reader sees it.
-type block struct {
-	runs   []run
-	before string // the short block before it: a label often stands there
-}
-
-func (b block) text() string {
-	var s strings.Builder
-	for _, r := range b.runs {
-		s.WriteString(r.text)
-	}
-	return strings.TrimSpace(s.String())
-}
-
-func (b block) hasDigit() bool {
-	for _, r := range b.runs {
-		if strings.ContainsFunc(r.text, unicode.IsDigit) {
-			return true
-		}
-	}
-	return false
-}
-
 // sighting is an amount that is shown, and what it is shown as.
 type sighting struct {
+	run
 	amount money.Amount
 	paid   bool // nothing says that it is another kind of price
 	strong bool // something says that it is what is paid
-	priced bool // it stands in an element that is called a price
 	why    string
-	text   string
-}
-
-// Regions that are not about the page's own product.
-var (
-	asideNames = regexp.MustCompile(`(?i)(^|[^a-z])(related|similar|recommend|recommended|recommendations|carousel|slider|upsells?|cross-?sells?|recently|also|minicart|mini-cart|cart|basket|menu|nav|navigation|navbar|footer|sidebar|reviews?|ranking|breadcrumbs?|cookie|newsletter|topbar|header|sponsored|accessories|bundle|bought|viewed|suggestions?)([^a-z]|$)|a-carousel|sims-`)
-	asideWords = regexp.MustCompile(`(?i)^\s*(similar|related|you may also|customers (who|also)|recommended|recently viewed|frequently bought|sponsored|ähnliche|kunden|das könnte|produits similaires|vous aimerez|関連|おすすめ|この商品を|最近チェック|よく一緒に)`)
-	asideHead  = regexp.MustCompile(`(?i)recently viewed|related|similar|you (may|might) also|also (bought|viewed|like)|recommended|frequently bought|ähnliche|kunden kauften|関連|おすすめ|最近チェック|よく一緒に`)
-	struckName = regexp.MustCompile(`(?i)(^|[^a-z])(old|was|strike|struck|crossed|line-through|list-?price|rrp|msrp|uvp|compare|before|original|regular-price|price-regular|price-item--regular|price--original|previous)([^a-z]|$)`)
-	pricedName = regexp.MustCompile(`(?i)price|preis|prix|precio|prezzo|preco|preço|kakaku|(^|[^a-z])(cena|hinta|pris|amount|a-offscreen)([^a-z]|$)|価格|値段`)
-	hiddenCSS  = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
-	struckCSS  = regexp.MustCompile(`(?i)line-through`)
-)
-
-// maxBlocks and maxBlock bound the visible text that is looked at.
-const (
-	maxBlocks = 20_000
-	maxBlock  = 400
-)
-
-// blocks are the lines of the page that may be about its own product.
-func (d *document) blocks() []block {
-	if d.lines == nil {
-		w := &blockWalker{named: map[string]names{}}
-		w.walk(d.root, run{}, 0)
-		w.end()
-		d.lines = w.out
-	}
-	return d.lines
-}
-
-type blockWalker struct {
-	out   []block
-	cur   block
-	size  int
-	named map[string]names // what was found out about a class, which repeats
-	aside int              // the level of a heading that leads to other products; 0 for none
-}
-
-// names is what the class and id of an element say of it.
-type names struct{ aside, struck, priced bool }
-
-func (w *blockWalker) names(name string) names {
-	if name == " " {
-		return names{}
-	}
-	n, known := w.named[name]
-	if !known {
-		n = names{asideNames.MatchString(name), struckName.MatchString(name), pricedName.MatchString(name)}
-		w.named[name] = n
-	}
-	return n
-}
-
-func (w *blockWalker) end() {
-	if w.aside == 0 && w.cur.text() != "" && len(w.out) < maxBlocks {
-		if n := len(w.out); n > 0 {
-			if t := w.out[n-1].text(); len(t) < 40 {
-				w.cur.before = t
-			}
-		}
-		w.out = append(w.out, w.cur)
-	}
-	w.cur, w.size = block{}, 0
-}
-
-func (w *blockWalker) walk(n *html.Node, style run, depth int) {
-	if depth > 600 {
-		return
-	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		switch c.Type {
-		case html.TextNode:
-			if w.size < maxBlock {
-				style.text = spaced(c.Data)
-				w.cur.runs = append(w.cur.runs, style)
-				w.size += len(style.text)
-			}
-		case html.ElementNode:
-			w.element(c, style, depth)
-		}
-	}
-}
-
-func (w *blockWalker) element(e *html.Node, style run, depth int) {
-	switch e.DataAtom {
-	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Nav, atom.Footer, atom.Aside, atom.Select, atom.Svg, atom.Iframe, atom.Textarea:
-		return
-	}
-	name := attr(e, "class") + " " + attr(e, "id")
-	css := attr(e, "style")
-	_, hidden := attrOK(e, "hidden")
-	is := w.names(name)
-	if hidden || css != "" && hiddenCSS.MatchString(css) || attr(e, "aria-hidden") == "true" && !is.priced {
-		return
-	}
-	if is.aside && e.DataAtom != atom.Body && e.DataAtom != atom.Main && e.DataAtom != atom.Html {
-		return
-	}
-	if level := headings[e.DataAtom]; level > 0 {
-		w.end()
-		switch {
-		case level > 1 && asideHead.MatchString(headOf(e)) && (w.aside == 0 || level < w.aside):
-			w.aside = level
-		case level <= w.aside:
-			w.aside = 0
-		}
-	}
-	isBlock := blockLevel[e.DataAtom]
-	if isBlock && w.size == 0 && depth < 40 && asideWords.MatchString(headOf(e)) && e.DataAtom != atom.Body && e.DataAtom != atom.Main {
-		return
-	}
-	switch e.DataAtom {
-	case atom.Del, atom.S, atom.Strike:
-		style.struck = true
-	case atom.Ins:
-		style.struck = false
-	}
-	if is.struck || css != "" && struckCSS.MatchString(css) {
-		style.struck = true
-	}
-	if is.priced || strings.EqualFold(attr(e, "itemprop"), "price") {
-		style.priced = true
-	}
-	style.class = strings.TrimSpace(name + " " + style.class)
-	if len(style.class) > 300 {
-		style.class = style.class[:300]
-	}
-	if isBlock || e.DataAtom == atom.Br {
-		w.end()
-	}
-	after := w.fraction(e, style)
-	w.walk(e, style, depth+1)
-	if after != "" {
-		style.text = after
-		w.cur.runs = append(w.cur.runs, style)
-	}
-	if isBlock {
-		w.end()
-	}
-}
-
-// fraction writes the decimal point that a fraction set small stands for: 12 99,
-// and 35€ 90, where the sign stands in its place. It returns what must follow.
-func (w *blockWalker) fraction(e *html.Node, style run) (after string) {
-	if !isFraction(e) || e.FirstChild == nil || e.FirstChild.Type != html.TextNode {
-		return ""
-	}
-	if t := strings.TrimSpace(e.FirstChild.Data); len(t) != 2 || !digitsOnly(t) {
-		return ""
-	}
-	for i := len(w.cur.runs) - 1; i >= 0; i-- {
-		t := strings.TrimSpace(w.cur.runs[i].text)
-		if t == "" {
-			continue
-		}
-		whole := strings.TrimRight(t, "€£ ")
-		if !endsInDigit(whole) {
-			return ""
-		}
-		w.cur.runs[i].text = whole
-		style.text = "."
-		w.cur.runs = append(w.cur.runs, style)
-		return t[len(whole):]
-	}
-	return ""
-}
-
-var blockLevel = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.Li: true, atom.Ul: true, atom.Ol: true, atom.Td: true, atom.Th: true, atom.Tr: true, atom.Table: true, atom.Section: true,
-	atom.Article: true, atom.Main: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.Form: true, atom.Dl: true, atom.Dt: true, atom.Dd: true, atom.Body: true, atom.Html: true,
-	atom.Button: true, atom.Header: true, atom.Fieldset: true, atom.Label: true, atom.Figure: true, atom.Blockquote: true}
-
-var headings = map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4}
-
-// headOf is how an element's text begins.
-func headOf(e *html.Node) string {
-	for n := range e.Descendants() {
-		if n.Type == html.TextNode {
-			if t := strings.TrimSpace(n.Data); t != "" {
-				return t[:min(len(t), 60)]
-			}
-		}
-	}
-	return ""
-}
-
-// spaced makes every run of blanks one, also at the ends.
-func spaced(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	blank := false
-	for _, r := range s {
-		switch {
-		case !unicode.IsSpace(r):
-			blank = false
-			b.WriteRune(r)
-		case !blank:
-			blank = true
-			b.WriteByte(' ')
-		}
-	}
-	return b.String()
+	line   string
 }
 
 // What the words around an amount say of it. Other kinds of price first.
@@ -355,8 +119,8 @@ func (d *document) sightingsIn(b block) []sighting {
 		}
 		ranged := len(out) > 0 && between.MatchString(afterSign(s[from:sp[0]]))
 		from = sp[1]
-		g := sighting{amount: amount, paid: true, priced: r.priced, text: around(s, sp), why: "shown on the page"}
-		g.judge(r, label, afterSign(after))
+		g := sighting{run: r, amount: amount, paid: true, line: around(s, sp), why: "shown on the page"}
+		g.judge(label, afterSign(after))
 		if ranged {
 			g.paid, g.why = false, "the end of a range"
 		}
@@ -393,16 +157,14 @@ func (d *document) shown(near, whole string, priced bool) (money.Amount, bool) {
 	return a, err == nil && a.Positive()
 }
 
-func (g *sighting) judge(r run, before, after string) {
-	if r.struck {
+func (g *sighting) judge(before, after string) {
+	if g.struck {
 		g.paid, g.why = false, "crossed out"
 		return
 	}
-	for _, k := range otherClass {
-		if k.re.MatchString(r.class) {
-			g.paid, g.why = false, k.why
-			return
-		}
+	if g.kind != "" {
+		g.paid, g.why = false, g.kind
+		return
 	}
 	for _, k := range kindAfter {
 		if k.re.MatchString(after) {
@@ -455,37 +217,56 @@ func afterSign(s string) string {
 }
 
 // visiblePrice is the one price that the page shows as paid. It reports false
-// where there is none, or several and nothing says which.
+// where there is none, or several and nothing says which. Amounts in a price box
+// of well-known software come before others that are called a price, and these
+// before all others; where those called a price differ, the ones nearest to the
+// page's heading count.
 func visiblePrice(all []sighting) (sighting, bool) {
 	for _, want := range []func(sighting) bool{
+		func(g sighting) bool { return g.box && g.strong },
+		func(g sighting) bool { return g.box },
 		func(g sighting) bool { return g.priced && g.strong },
 		func(g sighting) bool { return g.priced },
 		func(g sighting) bool { return g.strong },
 		func(g sighting) bool { return true },
 	} {
-		var fit []sighting
+		var fit, nearest []sighting
 		for _, g := range all {
-			if g.paid && want(g) {
-				fit = append(fit, g)
+			if !g.paid || !want(g) {
+				continue
+			}
+			fit = append(fit, g)
+			if len(nearest) > 0 && g.near > nearest[0].near {
+				nearest = nil
+			}
+			if len(nearest) == 0 || g.near == nearest[0].near {
+				nearest = append(nearest, g)
 			}
 		}
 		if len(fit) == 0 {
 			continue
 		}
-		for _, g := range fit[1:] {
-			if !g.amount.Equal(fit[0].amount) {
-				return sighting{}, false
-			}
+		if agree(fit) || fit[0].priced && agree(nearest) {
+			return nearest[0], true
 		}
-		return fit[0], true
+		return sighting{}, false
 	}
 	return sighting{}, false
+}
+
+func agree(all []sighting) bool {
+	for _, g := range all[1:] {
+		if !g.amount.Equal(all[0].amount) {
+			return false
+		}
+	}
+	return true
 }
 
 func candidatesOf(all []sighting, won money.Amount) []shop.Candidate {
 	var out []shop.Candidate
 	for _, g := range all[:min(len(all), 20)] {
-		out = append(out, shop.Candidate{FoundBy: "page", Price: g.amount, Text: g.text, Won: g.paid && g.amount.Equal(won), Why: g.why})
+		out = append(out, shop.Candidate{FoundBy: "page", Price: g.amount, Text: g.line, Won: g.paid && g.amount.Equal(won), Why: g.why})
 	}
 	return out
 }
