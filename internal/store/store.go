@@ -16,9 +16,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
-	"modernc.org/sqlite" // also the driver "sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/sokone/sokone/migrations"
 )
@@ -27,6 +27,7 @@ import (
 const (
 	databaseFile = "sokone.db"
 	markerFile   = ".sokone" // says that a database was here
+	lockFile     = ".sokone.lock"
 )
 
 // Options of a Store. Logger and Now are required.
@@ -38,6 +39,7 @@ type Options struct {
 // Store is one open database: one writer, many readers.
 type Store struct {
 	Options
+	dir     string
 	file    string
 	readers *sql.DB
 	writes  *writer
@@ -56,11 +58,16 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("store: data directory: %w", err)
 	}
 	file := filepath.Join(dir, databaseFile)
+	alone, err := takeTurn(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer alone.giveBack()
 	existed, err := prepareFile(dir, file)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{Options: o, file: file, reads: map[string]*sql.Stmt{}}
+	s := &Store{Options: o, dir: dir, file: file, reads: map[string]*sql.Stmt{}}
 	write, err := sql.Open("sqlite", dsn(file, "_txlock=immediate"))
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
@@ -87,7 +94,42 @@ func (s *Store) Close() error {
 		_ = stmt.Close() // the pool is closed with them
 	}
 	s.mu.Unlock()
+	alone, err := takeTurn(context.Background(), s.dir)
+	if err != nil {
+		s.Logger.Warn("store: closing beside another process that begins", "error", err)
+	}
+	defer alone.giveBack()
 	return errors.Join(s.readers.Close(), s.writes.close())
+}
+
+// turn is the right to begin or end with the database while no other process
+// does. SQLite alone is not enough: two that turn a new file to WAL, or one that
+// opens it while the last other closes it, get SQLITE_BUSY at once, whatever the
+// busy timeout (sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY In
+// WAL Mode"). The system takes it back from a process that dies.
+type turn struct{ lock *flock.Flock }
+
+// turnWithin is longer than bringing a large database up to date takes.
+const turnWithin = 2 * time.Minute
+
+func takeTurn(ctx context.Context, dir string) (turn, error) {
+	ctx, cancel := context.WithTimeout(ctx, turnWithin)
+	defer cancel()
+	lock := flock.New(filepath.Join(dir, lockFile), flock.SetPermissions(0o600))
+	_, err := lock.TryLockContext(ctx, 10*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return turn{}, fmt.Errorf("store: another sokone does not finish beginning or ending with %s: stop it first", dir)
+	}
+	if err != nil {
+		return turn{}, fmt.Errorf("store: %w", err)
+	}
+	return turn{lock}, nil
+}
+
+func (t turn) giveBack() {
+	if t.lock != nil {
+		_ = t.lock.Unlock() // closes the file, which gives it back in any case
+	}
 }
 
 // Exists reports whether a data directory holds a database.
@@ -123,11 +165,7 @@ func prepareFile(dir, file string) (existed bool, err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return false, fmt.Errorf("store: %w", err)
 	default:
-		_, marked := os.Stat(marker)
-		if _, err := os.Stat(file); err == nil {
-			break // another process has just begun, and made both
-		}
-		if marked == nil {
+		if _, err := os.Stat(marker); err == nil {
 			return false, fmt.Errorf("store: %s is missing, though there was a database in %s before: "+
 				"bring it back with 'sokone restore', or remove %s to begin anew", databaseFile, dir, marker)
 		}
@@ -165,7 +203,7 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, existed bool) error {
 	if err != nil {
 		return fmt.Errorf("store: migrations: %w", err)
 	}
-	current, newest, err := versions(ctx, provider)
+	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
 		return fmt.Errorf("store: schema version: %w", err)
 	}
@@ -182,48 +220,10 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, existed bool) error {
 		}
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		if waitMigrated(ctx, provider, newest) {
-			return nil // another process that started at the same time was first
-		}
 		return fmt.Errorf("store: migrate from version %d: %w", current, err)
 	}
 	s.Logger.Info("store: schema migrated", "from", current, "to", newest)
 	return nil
-}
-
-// versions waits a little for another process that makes the same file: SQLite
-// answers SQLITE_BUSY at once, without the busy timeout, when two turn a new
-// database to WAL (sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY In
-// WAL Mode").
-func versions(ctx context.Context, provider *goose.Provider) (current, newest int64, err error) {
-	for range 50 {
-		current, newest, err = provider.GetVersions(ctx)
-		var fault *sqlite.Error
-		if !errors.As(err, &fault) || fault.Code()&0xff != sqlite3.SQLITE_BUSY {
-			return current, newest, err
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return 0, 0, ctx.Err()
-		}
-	}
-	return 0, 0, err
-}
-
-// waitMigrated waits a little for another process that migrates.
-func waitMigrated(ctx context.Context, provider *goose.Provider, newest int64) bool {
-	for range 50 {
-		if v, err := provider.GetDBVersion(ctx); err == nil && v == newest {
-			return true
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return false
 }
 
 // SchemaVersion is the version of the open database.
