@@ -78,3 +78,24 @@ func TestAPageThatNamesAnotherProductIsFlaggedAndNotCompared(t *testing.T) {
 	equal(t, "told of what was accepted", d.prices(), "800 JPY")
 	w.check()
 }
+
+// A shop that takes the price away with the stock says "sold out", and not that
+// it cannot be read: whoever waits for the stock is told when it is back.
+func TestAProductThatIsSoldOutAndShowsNoPrice(t *testing.T) {
+	w := newWorld(t)
+	w.shop.price("tea", 1000)
+	d := w.subscribed()
+	id := d.watch("tea", map[string]any{"type": "back_in_stock"})
+	w.shop.set("tea", page{Raw: `<!doctype html><html lang="en"><title>Tea tin tea</title><script type="application/ld+json">
+		{"@context":"https://schema.org","@type":"Product","name":"Tea tin tea","offers":{"@type":"Offer","availability":"https://schema.org/OutOfStock"}}</script>
+		<h1>Tea tin tea</h1><p>Sold out</p>`})
+	w.detect()
+	l := d.listing(id)
+	if l["availability"] != "out_of_stock" || l["problem"] != nil || l["price"].(map[string]any)["amount"] != "1000" {
+		t.Errorf("%v", l)
+	}
+	w.shop.price("tea", 1000)
+	w.detect()
+	w.dispatch()
+	equal(t, "back in stock", d.prices(), "1000 JPY")
+}

@@ -25,6 +25,7 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 		return shop.Quote{}, failure(shop.KindParse, "This page shows several products, and does not say which one it is about. Open the product's own page.")
 	}
 	var candidates []shop.Candidate
+	soldOut := false
 	seen := d.sightings()
 	if p != nil {
 		f := d.offer(p)
@@ -37,6 +38,7 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 				Name: clean(p.text("name"), maxName), ImageURL: d.image(p.text("image", "thumbnailurl"))}
 			return d.confirmed(q, seen)
 		}
+		soldOut = f.availability == shop.OutOfStock
 		if stock := f.availability; stock != "" && stock != shop.Unknown {
 			defer func() { // it says no price, and yet whether it is there
 				if e == nil && q.Availability == shop.Unknown {
@@ -62,6 +64,9 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 		q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "form", Candidates: []shop.Candidate{{FoundBy: "form", Price: price, Text: snippet("the form of the cart", price.Number(), price.Currency()), Won: true, Why: "the page shows no other"}}}
 		d.complete(&q)
 		return q, nil
+	}
+	if soldOut {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindEmpty, SoldOut: true, Message: "The product is sold out, and the shop shows no price meanwhile."}
 	}
 	return shop.Quote{}, failure(shop.KindParse, "No price that can be trusted was found on this page.")
 }
