@@ -26,7 +26,7 @@ type Snapshot struct {
 	Reference      money.Amount    `json:"reference"`
 	WatchCreatedAt time.Time       `json:"watch_created_at"`
 	Content        shop.Quantity   `json:"content,omitzero"`  // as the owner corrected it
-	Product        string          `json:"product,omitempty"` // what the watch was on
+	Product        string          `json:"product,omitempty"` // what the watch was made for, where Name is another
 
 	// The observation.
 	ObservedAt   time.Time         `json:"observed_at"`
@@ -56,7 +56,7 @@ func NewEntry(w watch.Watch, f watch.Firing, o watch.Observation) Entry {
 		Schema:  snapshotSchema,
 		Trigger: TriggerSnapshot{f.Trigger.Type, f.Trigger.Target, f.Trigger.Percent, f.Trigger.Days, f.Trigger.Unit},
 		Basis:   w.Basis, Currency: w.Currency, Reference: w.Reference, WatchCreatedAt: w.CreatedAt,
-		Content: w.Quantity, Product: cmp.Or(w.Product, o.Name),
+		Content: w.Quantity, Product: w.Product,
 		ObservedAt: o.At, Price: o.Price, Shipping: o.Shipping, Points: o.Points,
 		Availability: o.Availability, Quantity: o.Quantity, Name: o.Name,
 		Why: f.Why,
