@@ -219,12 +219,16 @@ func TestAcceptWhatThePageShowsNow(t *testing.T) {
 	if _, err := r.store.SaveDetection(t.Context(), outbox.Detection{Listing: l.Read(kettle, watch.Schedule{}, 0), Observed: &point, Was: l.Name}); err != nil {
 		t.Fatal(err)
 	}
-	flagged := r.want(200, "GET", "/watches/"+id, "")["listing"].(map[string]any)
+	seen := r.want(200, "GET", "/watches/"+id, "")
+	flagged := seen["listing"].(map[string]any)
+	if seen["replaced"] != true {
+		t.Errorf("%v", seen)
+	}
 	if p := flagged["problem"].(map[string]any); p["kind"] != "another_product" || !strings.Contains(p["message"].(string), "Electric kettle") {
 		t.Errorf("%v", p)
 	}
 	accepted := r.want(200, "POST", "/watches/"+id+"/accept", "")
-	if accepted["listing"].(map[string]any)["problem"] != nil || accepted["reference"].(map[string]any)["amount"] != "4000" {
+	if accepted["replaced"] != false || accepted["listing"].(map[string]any)["problem"] != nil || accepted["reference"].(map[string]any)["amount"] != "4000" {
 		t.Errorf("%v", accepted)
 	}
 }

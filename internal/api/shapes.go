@@ -96,6 +96,7 @@ type Watch struct {
 	Quantity     Nullable[Contents] `json:"quantity" doc:"What the package holds, for the unit price."`
 	Note         string             `json:"note"`
 	Paused       bool               `json:"paused"`
+	Replaced     bool               `json:"replaced" doc:"The page shows another product or currency than this watch is on, so nothing is compared until that is accepted."`
 	Reference    Nullable[Money]    `json:"reference" doc:"What a drop is measured from."`
 	LastNotified Nullable[Notified] `json:"last_notified"`
 	CreatedAt    time.Time          `json:"created_at"`
@@ -175,7 +176,7 @@ func availability(a shop.Availability) string {
 func watchOf(w watch.Watched) Watch {
 	out := Watch{
 		ID: w.Watch.ID, Listing: listingOf(w.Listing), Triggers: []Trigger{}, Basis: string(w.Watch.Basis), Note: w.Watch.Note,
-		Paused: w.Watch.Paused, Reference: moneyOf(w.Watch.Reference), CreatedAt: w.Watch.CreatedAt.UTC(),
+		Paused: w.Watch.Paused, Replaced: w.Watch.Mismatch(w.Listing.Last) != "", Reference: moneyOf(w.Watch.Reference), CreatedAt: w.Watch.CreatedAt.UTC(),
 	}
 	if p := w.Problem(); p != nil {
 		out.Listing.Problem = some(Issue{p.Kind, p.Since.UTC(), p.Message})
