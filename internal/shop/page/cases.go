@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sokone/sokone/internal/money"
 	"github.com/sokone/sokone/internal/shop"
@@ -36,14 +37,14 @@ type Result struct {
 // RunCases tries a folder of cases: each folder in it that has a pages.json holds
 // answers of shops, and that file says what must be read; prices.json holds price
 // texts, unit_titles.json product titles. What is not there is left out.
-func RunCases(folder fs.FS) ([]Result, error) {
+func RunCases(folder fs.FS, now time.Time) ([]Result, error) {
 	var results []Result
 	lists, err := fs.Glob(folder, "*/pages.json")
 	if err != nil {
 		return nil, err
 	}
 	for _, list := range lists {
-		r, err := runPages(folder, path.Dir(list))
+		r, err := runPages(folder, path.Dir(list), now)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +96,7 @@ type pageCase struct {
 	} `json:"expect"`
 }
 
-func runPages(folder fs.FS, kind string) ([]Result, error) {
+func runPages(folder fs.FS, kind string, now time.Time) ([]Result, error) {
 	cases, err := readCases[pageCase](folder, kind+"/pages.json")
 	if err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func runPages(folder fs.FS, kind string) ([]Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		q, failed := Extract(Input{URL: u, Status: cmp.Or(c.Status, 200), ContentType: c.ContentType, Body: body})
+		q, failed := Extract(Input{URL: u, Status: cmp.Or(c.Status, 200), ContentType: c.ContentType, Body: body, Now: now})
 		results = append(results, c.judge(kind, q, failed))
 	}
 	return results, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -20,7 +21,8 @@ const (
 type document struct {
 	root      *html.Node
 	url       *url.URL
-	lang      string // a language tag in lower case: "de-ch"
+	now       time.Time // zero where nothing may depend on it
+	lang      string    // a language tag in lower case: "de-ch"
 	title     string
 	heading   *html.Node        // the h1 that the title repeats, else the first
 	h1        string            // its text

@@ -2,9 +2,11 @@ package page
 
 import (
 	"fmt"
+	"html"
+	"slices"
 	"strings"
 
-	"golang.org/x/net/html"
+	xhtml "golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
 	"github.com/sokone/sokone/internal/money"
@@ -35,7 +37,7 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 		}
 		if f.price.Known() {
 			q := shop.Quote{Price: f.price, Availability: f.availability, FoundBy: p.source, Candidates: candidates, Quantity: f.quantity,
-				Name: clean(p.text("name"), maxName), ImageURL: d.image(p.text("image", "thumbnailurl"))}
+				Name: clean(html.UnescapeString(p.text("name")), maxName), ImageURL: d.image(p.text("image", "thumbnailurl"))}
 			return d.confirmed(q, seen)
 		}
 		soldOut = f.availability == shop.OutOfStock
@@ -71,14 +73,40 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 	return shop.Quote{}, failure(shop.KindParse, "No price that can be trusted was found on this page.")
 }
 
-// confirmed compares what the page says to machines with what it shows. Where
-// the one price that is shown as paid is another, neither can be trusted.
+// confirmed compares what the page says to machines with what it shows, and its
+// tags with its product. In this order:
+//
+//   - where the price shown as paid is the same, it stands
+//   - where the page shows that price as one without tax, and one with tax beside
+//     it, the one with tax is paid
+//   - where the page shows another as paid, neither can be trusted
+//   - where the page shows none and its tags say another, neither can be trusted
 func (d *document) confirmed(q shop.Quote, seen []sighting) (shop.Quote, *shop.Error) {
-	if g, ok := visiblePrice(seen); ok && g.priced && g.amount.SameCurrency(q.Price) && !g.amount.Equal(q.Price.Round()) && !g.amount.Equal(q.Price) {
+	g, ok := visiblePrice(seen)
+	shown := ok && g.amount.SameCurrency(q.Price)
+	agrees := shown && (g.amount.Equal(q.Price.Round()) || g.amount.Equal(q.Price))
+	switch {
+	case agrees:
+	case shown && g.strong && untaxed(seen, q.Price):
+		for i := range q.Candidates {
+			q.Candidates[i].Won = false
+		}
+		q.Price, q.FoundBy = g.amount, "page"
+		q.Candidates = append(q.Candidates, candidatesOf([]sighting{g}, g.amount)...)
+	case shown && g.priced:
 		return shop.Quote{}, failure(shop.KindParse, "The page states one price to machines and shows another, so neither can be trusted.")
+	default:
+		if tag, ok := d.openGraph(); ok && tag.Price.SameCurrency(q.Price) && !tag.Price.Round().Equal(q.Price.Round()) {
+			return shop.Quote{}, failure(shop.KindParse, "The page states two prices to machines and shows neither plainly, so neither can be trusted.")
+		}
 	}
 	d.complete(&q)
 	return q, nil
+}
+
+// untaxed reports an amount that the page itself calls a price without tax.
+func untaxed(seen []sighting, price money.Amount) bool {
+	return slices.ContainsFunc(seen, func(g sighting) bool { return g.why == withoutTax && g.amount.Equal(price.Round()) })
 }
 
 // looseItemprop is a price that is marked up in no item, as some pages do in
@@ -104,7 +132,7 @@ func (d *document) looseItemprop() (money.Amount, bool) {
 	return price, price.Known()
 }
 
-func inItem(e *html.Node) bool {
+func inItem(e *xhtml.Node) bool {
 	for p := e.Parent; p != nil; p = p.Parent {
 		if _, scope := attrOK(p, "itemscope"); scope {
 			return true

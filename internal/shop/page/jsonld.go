@@ -1,11 +1,14 @@
 package page
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"html"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // jsonLD reads all blocks of JSON-LD into things.
@@ -57,79 +60,115 @@ func decodeAll(s string) ([]any, error) {
 	}
 }
 
-// mend drops comments, CDATA and HTML comment marks, trailing commas and
-// semicolons, and escapes what may not stand raw in a string. It knows where
-// strings begin and end, so that "https://" is no comment.
-func mend(s string) string {
-	var b strings.Builder
-	inString := false
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if inString {
-			i = mendString(&b, s, i, &inString)
-			continue
-		}
-		rest := s[i:]
-		switch {
-		case c == '"':
-			inString = true
-			b.WriteByte(c)
-		case strings.HasPrefix(rest, "<!--"), strings.HasPrefix(rest, "<![CDATA["):
-			i += strings.IndexAny(rest, "-[") + 1
-			if strings.HasPrefix(rest, "<![CDATA[") {
-				i = i - 2 + len("<![CDATA[") - 1
-			}
-		case strings.HasPrefix(rest, "-->"), strings.HasPrefix(rest, "]]>"):
-			i += 2
-		case strings.HasPrefix(rest, "//"):
-			if n := strings.IndexByte(rest, '\n'); n >= 0 {
-				// "//]]>" and "//<![CDATA[" are comments that hold marks: all go.
-				i += n
-			} else {
-				i = len(s)
-			}
-		case strings.HasPrefix(rest, "/*"):
-			if n := strings.Index(rest[2:], "*/"); n >= 0 {
-				i += n + 3
-			} else {
-				i = len(s)
-			}
-		case c == ';':
-		case c == ',':
-			if next := strings.TrimLeft(rest[1:], " \t\r\n"); next == "" || next[0] == '}' || next[0] == ']' {
-				continue
-			}
-			b.WriteByte(c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
+// noise is what templates and old advice put around and into JSON. CDATA and HTML
+// comment marks go as they are; a JavaScript comment goes with what it holds.
+var noise = []struct{ begin, end string }{
+	{"<![CDATA[", ""}, {"]]>", ""}, {"<!--", ""}, {"-->", ""}, {"\ufeff", ""}, {";", ""}, {"//", "\n"}, {"/*", "*/"},
 }
 
-// mendString writes one character of a string, and returns the place of the last
-// byte taken.
-func mendString(b *strings.Builder, s string, i int, inString *bool) int {
-	switch c := s[i]; {
-	case c == '"':
-		*inString = false
-		b.WriteByte(c)
-	case c == '\\' && i+1 < len(s):
-		if strings.IndexByte(`"\/bfnrtu`, s[i+1]) < 0 {
-			return i // \' is no escape of JSON: the backslash goes
+// mend turns what people and templates write into JSON: without comments, marks
+// and surplus commas, with quotes around keys, and with what may not stand raw in
+// a string escaped. It knows where strings begin and end, so that "https://" is
+// no comment.
+func mend(s string) string {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); {
+		rest := s[i:]
+		if n := noiseAt(rest); n > 0 {
+			i += n
+			continue
 		}
-		b.WriteByte(c)
-		b.WriteByte(s[i+1])
-		return i + 1
-	case c == '\n':
-		b.WriteString(`\n`)
-	case c == '\t':
-		b.WriteString(`\t`)
-	case c < 0x20:
-	default:
-		b.WriteByte(c)
+		switch c := s[i]; {
+		case c == '"' || c == '\'':
+			var n int
+			b, n = mendString(b, rest)
+			i += n
+		case c == '}' || c == ']':
+			b = append(bytes.TrimRight(b, ", \t\r\n"), c)
+			i++
+		case c == ',':
+			if b = bytes.TrimRight(b, " \t\r\n"); len(b) > 0 && strings.IndexByte(",{[", b[len(b)-1]) < 0 {
+				b = append(b, c)
+			}
+			i++
+		case c == '_' || c == '$' || latin(c):
+			n := strings.IndexFunc(rest, func(r rune) bool { return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+			if n < 0 {
+				n = len(rest)
+			}
+			b = append(b, mendWord(rest[:n], strings.HasPrefix(strings.TrimLeft(rest[n:], " \t\r\n"), ":"))...)
+			i += n
+		case c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.':
+			n := 1
+			for n < len(rest) && strings.IndexByte("0123456789.eE+-", rest[n]) >= 0 {
+				n++
+			}
+			b = append(b, rest[:n]...)
+			i += n
+		default:
+			b = append(b, c)
+			i++
+		}
 	}
-	return i
+	return string(bytes.TrimRight(b, ", \t\r\n"))
+}
+
+// noiseAt is the length of the noise that s begins with.
+func noiseAt(s string) int {
+	for _, x := range noise {
+		rest, found := strings.CutPrefix(s, x.begin)
+		switch {
+		case !found:
+		case x.end == "":
+			return len(x.begin)
+		default:
+			inside, _, closed := strings.Cut(rest, x.end)
+			if !closed {
+				return len(s)
+			}
+			return len(x.begin) + len(inside) + len(x.end)
+		}
+	}
+	return 0
+}
+
+// mendWord quotes a key; JavaScript's words for nothing are null in JSON.
+func mendWord(word string, key bool) string {
+	switch {
+	case key:
+		return `"` + word + `"`
+	case word == "undefined" || word == "NaN" || word == "Infinity":
+		return "null"
+	}
+	return word
+}
+
+// mendString appends the string that s begins with, in double quotes, and returns
+// its length in s.
+func mendString(b []byte, s string) ([]byte, int) {
+	quote := s[0]
+	b = append(b, '"')
+	i := 1
+	for ; i < len(s) && s[i] != quote; i++ {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s):
+			i++
+			if strings.IndexByte(`"\/bfnrtu`, s[i]) >= 0 {
+				b = append(b, c) // \' is no escape of JSON: the backslash goes
+			}
+			b = append(b, s[i])
+		case c == '"':
+			b = append(b, `\"`...)
+		case c == '\n':
+			b = append(b, `\n`...)
+		case c == '\t':
+			b = append(b, `\t`...)
+		case c < 0x20:
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"'), i + 1
 }
 
 // ldReader turns JSON into things.
@@ -215,6 +254,9 @@ func (r *ldReader) values(v any, depth int) []value {
 		if s, ok := v["@value"]; ok {
 			return r.values(s, depth)
 		}
+		if list, ok := numbered(v); ok {
+			return r.values(list, depth)
+		}
 		if t := r.thing(v, depth); t != nil {
 			return []value{{thing: t}}
 		}
@@ -229,6 +271,19 @@ func (r *ldReader) values(v any, depth int) []value {
 		return []value{{text: "false"}}
 	}
 	return nil
+}
+
+// numbered is a list that PHP wrote as an object: {"0": …, "1": …}.
+func numbered(m map[string]any) ([]any, bool) {
+	list := make([]any, 0, len(m))
+	for i := range len(m) {
+		v, ok := m[strconv.Itoa(i)]
+		if !ok {
+			return nil, false
+		}
+		list = append(list, v)
+	}
+	return list, len(list) > 0
 }
 
 func texts(v any) []string {

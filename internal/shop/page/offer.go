@@ -3,6 +3,7 @@ package page
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sokone/sokone/internal/money"
 	"github.com/sokone/sokone/internal/shop"
@@ -17,26 +18,27 @@ type finding struct {
 	refused      string // why nothing is taken though prices are there
 }
 
-// listed are the kinds of a price that nobody pays (schema.org PriceTypeEnumeration).
-var listed = map[string]bool{"listprice": true, "msrp": true, "srp": true, "strikethroughprice": true, "regularprice": true, "minimumadvertisedprice": true, "invoiceprice": true}
+const (
+	variantsDiffer = "The variants of this product cost different prices, and the address names none of them. Choose one on the page and copy the address again."
+	variantGone    = "The variant that this address names is not on the page any more. Choose one on the page and copy the address again."
+)
 
-// lease marks an offer that is not a sale.
-var lease = map[string]bool{"leaseout": true, "lease": true, "rent": true, "hire": true, "constructioninstallation": true}
-
-// offer finds the price that is paid for the product.
+// offer finds the price that is paid for the product: of the variant that the
+// address names, else of all its offers. Offers that are no sale to everybody are
+// left out; of the others the lowest that can be bought counts.
 func (d *document) offer(p *thing) (f finding) {
-	offers := d.variantOffers(p)
+	offers, variants, gone := d.variantOffers(p)
+	if gone {
+		f.refused = variantGone
+		return f
+	}
 	type priced struct {
 		amount money.Amount
 		stock  shop.Availability
 	}
 	var got []priced
-	onlyUsed := !slices.ContainsFunc(offers, func(o *thing) bool { return !used(o) })
-	for _, o := range offers {
+	for _, o := range d.forSale(offers) {
 		stock := availabilityOf(o.text("availability"))
-		if lease[term(o.text("businessfunction"))] || used(o) && !onlyUsed {
-			continue
-		}
 		if f.availability == "" {
 			f.availability = stock
 		}
@@ -58,12 +60,13 @@ func (d *document) offer(p *thing) (f finding) {
 			got = slices.DeleteFunc(got, func(g priced) bool { return g.amount.Currency() != main })
 		}
 	}
-	best := got[0]
+	best, same := got[0], true
 	for _, g := range got[1:] {
 		if !g.amount.SameCurrency(best.amount) {
 			f.refused = "The page states its price in several currencies, and not which one is paid."
 			return f
 		}
+		same = same && g.amount.Equal(best.amount)
 		better := g.amount.Less(best.amount)
 		if buyable(g.stock) != buyable(best.stock) {
 			better = buyable(g.stock)
@@ -79,10 +82,175 @@ func (d *document) offer(p *thing) (f finding) {
 			c.Won, c.Why = false, "another offer is lower, or can be bought"
 		}
 	}
-	if p.is("productgroup") && !d.allSame(offers, p) {
-		f.refused = "The variants of this product cost different prices, and the address names none of them. Choose one on the page and copy the address again."
+	if variants && !same {
+		f.refused = variantsDiffer
 	}
 	return f
+}
+
+// forSale leaves out the offers that are no sale of the new product to everybody:
+// rent and member prices always; used goods, subscriptions, prices from a number
+// of pieces on, and what has run out, where other offers remain.
+func (d *document) forSale(offers []*thing) []*thing {
+	offers = slices.DeleteFunc(slices.Clone(offers), func(o *thing) bool {
+		return lease[term(o.text("businessfunction"))] || o.has("validformembertier") || o.has("membershippointsearned") && !o.has("price") && !o.has("pricespecification")
+	})
+	for _, no := range []func(*thing) bool{used, subscription, fromSeveral, d.expired} {
+		if i := slices.IndexFunc(offers, func(o *thing) bool { return !no(o) }); i >= 0 {
+			offers = slices.DeleteFunc(offers, no)
+		}
+	}
+	return offers
+}
+
+// listed are the kinds of a price that nobody pays (schema.org PriceTypeEnumeration).
+var listed = map[string]bool{"listprice": true, "msrp": true, "srp": true, "strikethroughprice": true, "regularprice": true, "minimumadvertisedprice": true, "invoiceprice": true}
+
+// lease marks an offer that is not a sale.
+var lease = map[string]bool{"leaseout": true, "lease": true, "rent": true, "hire": true, "constructioninstallation": true, "repair": true, "maintain": true, "provideservice": true, "buy": true, "dispose": true}
+
+func buyable(a shop.Availability) bool { return a != shop.OutOfStock }
+
+func used(o *thing) bool {
+	switch term(o.text("itemcondition")) {
+	case "usedcondition", "refurbishedcondition", "damagedcondition", "used", "refurbished", "damaged":
+		return true
+	}
+	return false
+}
+
+// subscription reports an offer whose price is paid again and again.
+func subscription(o *thing) bool {
+	specs := o.things("pricespecification")
+	return periodic(o) || len(specs) > 0 && !slices.ContainsFunc(specs, func(s *thing) bool { return !periodic(s) })
+}
+
+func periodic(t *thing) bool {
+	return t.has("billingduration") || t.has("billingincrement") || t.has("billingstart") || term(t.text("pricetype")) == "subscription" || term(t.text("pricecomponenttype")) == "subscription"
+}
+
+// fromSeveral reports a price that only those pay who buy several.
+func fromSeveral(t *thing) bool {
+	for _, q := range t.things("eligiblequantity") {
+		if n, ok := number(q.text("minvalue", "value"), "", ""); ok && n != "1" && n != "0" && n != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// expired reports a time of validity that is over, or has not begun.
+func (d *document) expired(t *thing) bool {
+	if d.now.IsZero() {
+		return false
+	}
+	day := d.now.UTC().Format(time.DateOnly)
+	through, from := t.text("validthrough"), t.text("validfrom")
+	return isDate(through) && through[:len(day)] < day || isDate(from) && from[:len(day)] > day
+}
+
+func isDate(s string) bool {
+	if len(s) < len(time.DateOnly) {
+		return false
+	}
+	_, err := time.Parse(time.DateOnly, s[:len(time.DateOnly)])
+	return err == nil
+}
+
+// prices lists what an offer says it costs, the paid one marked.
+func (d *document) prices(o, p *thing) []shop.Candidate {
+	currency := first(o.text("pricecurrency"), p.text("pricecurrency"))
+	var out []shop.Candidate
+	add := func(v value, cur, where string, paid bool, why string) {
+		amount, ok := d.price(v, cur)
+		if !ok {
+			why, paid = "not a price above zero, or in no currency that can be told", false
+		}
+		out = append(out, shop.Candidate{FoundBy: p.source, Price: amount, Text: snippet("offers."+where, v.text, cur), Won: paid, Why: why})
+	}
+	specs := o.things("pricespecification")
+	if v, cur, ok := amountOf(o, "price"); ok {
+		add(v, first(cur, currency), "price", true, "the offer's price")
+	} else if len(specs) == 0 {
+		low, high := o.text("lowprice", "minprice"), o.text("highprice", "maxprice")
+		if v, cur, ok := amountOf(o, "lowprice", "minprice"); ok {
+			add(v, first(cur, currency), "lowPrice", high == "" || high == low || o.text("offercount") == "1", "the range of offers starts here")
+		}
+	}
+	for _, s := range specs {
+		v, cur, ok := amountOf(s, "price")
+		if !ok {
+			continue
+		}
+		kind := term(s.text("pricetype"))
+		paid, why := true, "the price specification"
+		switch {
+		case listed[kind]:
+			paid, why = false, "a list price"
+		case perUnit(s):
+			paid, why = false, "a price for a unit"
+		case s.has("validformembertier"):
+			paid, why = false, "a price for members"
+		case s.is("deliverychargespecification", "paymentchargespecification"):
+			paid, why = false, "a charge"
+		case periodic(s) && len(specs) > 1:
+			paid, why = false, "an instalment or a subscription"
+		case fromSeveral(s):
+			paid, why = false, "a price for those who buy several"
+		case d.expired(s) && slices.ContainsFunc(specs, func(s *thing) bool { return !d.expired(s) }):
+			paid, why = false, "not valid now"
+		case strings.EqualFold(s.text("valueaddedtaxincluded"), "false") && hasTaxed(specs):
+			paid, why = false, "without tax"
+		}
+		add(v, first(s.text("pricecurrency"), cur, currency), strings.TrimRight("priceSpecification "+kind, " "), paid, why)
+	}
+	// A sale that is said on purpose stands before the offer's own price.
+	if i := slices.IndexFunc(out, func(c shop.Candidate) bool { return c.Won && strings.Contains(c.Text, "priceSpecification saleprice") }); i >= 0 {
+		for j := range out {
+			if j != i && out[j].Won {
+				out[j].Won, out[j].Why = false, "a sale price is named"
+			}
+		}
+	}
+	return out
+}
+
+// perUnit reports a price of so much of the product: per kg, and not per piece,
+// which is the product.
+func perUnit(s *thing) bool {
+	for _, ref := range s.things("referencequantity") {
+		unit := unitCodes[strings.ToLower(first(ref.text("unitcode"), ref.text("unittext"), "c62"))]
+		if n := first(ref.text("value"), "1"); unit.base != "piece" || n != "1" && n != "1.0" {
+			return true
+		}
+	}
+	return false
+}
+
+// amountOf is the first amount among properties, and the currency that it brings
+// along: some write a MonetaryAmount where a number is due.
+func amountOf(t *thing, names ...string) (v value, currency string, ok bool) {
+	for _, n := range names {
+		for _, v := range t.props[n] {
+			if v.thing != nil {
+				if inner, cur, ok := amountOf(v.thing, "value", "price", "amount"); ok {
+					return inner, first(v.thing.text("currency", "pricecurrency"), cur), true
+				}
+			} else if v.text != "" {
+				return v, "", true
+			}
+		}
+	}
+	return value{}, "", false
+}
+
+func hasTaxed(specs []*thing) bool {
+	for _, s := range specs {
+		if strings.EqualFold(s.text("valueaddedtaxincluded"), "true") {
+			return true
+		}
+	}
+	return false
 }
 
 // unitCodes of UN/CEFACT, as schema.org uses them: the base unit, and how much of
@@ -99,7 +267,7 @@ func (d *document) quantityByUnitPrice(offers []*thing, price money.Amount) shop
 		for _, s := range o.things("pricespecification") {
 			for _, ref := range s.things("referencequantity") {
 				unit, known := unitCodes[strings.ToLower(first(ref.text("unitcode"), ref.text("unittext")))]
-				v, ok := firstValue(s, "price")
+				v, _, ok := amountOf(s, "price")
 				each, priced := d.price(v, first(s.text("pricecurrency"), price.Currency()))
 				times, _ := number(first(ref.text("value"), "1"), "", "")
 				if !known || !ok || !priced || !each.SameCurrency(price) {
@@ -115,142 +283,4 @@ func (d *document) quantityByUnitPrice(offers []*thing, price money.Amount) shop
 		}
 	}
 	return shop.Quantity{}
-}
-
-func buyable(a shop.Availability) bool { return a != shop.OutOfStock }
-
-func used(o *thing) bool {
-	c := term(o.text("itemcondition"))
-	return c == "usedcondition" || c == "refurbishedcondition" || c == "damagedcondition"
-}
-
-// variantOffers are the product's offers; of a group, those of the variant that
-// the address names, or of all.
-func (d *document) variantOffers(p *thing) []*thing {
-	offers := flatten(p.things("offers"))
-	variants := p.things("hasvariant")
-	for _, v := range variants {
-		for _, ref := range []string{v.text("url"), v.id, firstURL(v.things("offers"))} {
-			if u := d.resolve(ref); u != nil && d.url != nil && samePage(u, d.url) {
-				p.types = []string{"product"} // one variant is meant
-				return flatten(v.things("offers"))
-			}
-		}
-	}
-	for _, v := range variants {
-		offers = append(offers, flatten(v.things("offers"))...)
-	}
-	return offers
-}
-
-func firstURL(offers []*thing) string {
-	for _, o := range offers {
-		if u := o.text("url"); u != "" {
-			return u
-		}
-	}
-	return ""
-}
-
-// flatten opens AggregateOffers that hold offers of their own.
-func flatten(offers []*thing) []*thing {
-	var out []*thing
-	for _, o := range offers {
-		if inner := o.things("offers"); len(inner) > 0 && o.text("price") == "" {
-			out = append(out, inner...)
-			continue
-		}
-		out = append(out, o)
-	}
-	return out
-}
-
-// prices lists what an offer says it costs, the paid one marked.
-func (d *document) prices(o, p *thing) []shop.Candidate {
-	currency := first(o.text("pricecurrency"), p.text("pricecurrency"))
-	var out []shop.Candidate
-	add := func(v value, cur, where string, paid bool, why string) {
-		amount, ok := d.price(v, cur)
-		if !ok {
-			why, paid = "not a price above zero, or in no currency that can be told", false
-		}
-		out = append(out, shop.Candidate{FoundBy: p.source, Price: amount, Text: snippet("offers."+where, v.text, cur), Won: paid, Why: why})
-	}
-	specs := o.things("pricespecification")
-	own := len(out)
-	for _, v := range o.props["price"] {
-		if v.thing == nil {
-			add(v, currency, "price", true, "the offer's price")
-			break
-		}
-	}
-	if len(out) == own && len(specs) == 0 {
-		low, high := o.text("lowprice", "minprice"), o.text("highprice", "maxprice")
-		if v, ok := firstValue(o, "lowprice", "minprice"); ok {
-			add(v, currency, "lowPrice", high == "" || high == low || o.text("offercount") == "1", "the range of offers starts here")
-		}
-	}
-	for _, s := range specs {
-		v, ok := firstValue(s, "price")
-		if !ok {
-			continue
-		}
-		kind := term(s.text("pricetype"))
-		paid, why := true, "the price specification"
-		switch {
-		case listed[kind] || kind == "":
-			if listed[kind] {
-				paid, why = false, "a list price"
-			}
-		}
-		switch {
-		case len(s.things("referencequantity")) > 0:
-			paid, why = false, "a price for a unit"
-		case len(s.things("validformembertier")) > 0 || s.text("validformembertier") != "":
-			paid, why = false, "a price for members"
-		case s.is("deliverychargespecification", "paymentchargespecification"):
-			paid, why = false, "a charge"
-		case strings.EqualFold(s.text("valueaddedtaxincluded"), "false") && hasTaxed(specs):
-			paid, why = false, "without tax"
-		}
-		add(v, first(s.text("pricecurrency"), currency), strings.TrimRight("priceSpecification "+kind, " "), paid, why)
-	}
-	return out
-}
-
-func hasTaxed(specs []*thing) bool {
-	for _, s := range specs {
-		if strings.EqualFold(s.text("valueaddedtaxincluded"), "true") {
-			return true
-		}
-	}
-	return false
-}
-
-func firstValue(t *thing, names ...string) (value, bool) {
-	for _, n := range names {
-		for _, v := range t.props[n] {
-			if v.thing == nil && v.text != "" {
-				return v, true
-			}
-		}
-	}
-	return value{}, false
-}
-
-// allSame reports whether all variants cost the same.
-func (d *document) allSame(offers []*thing, p *thing) bool {
-	var one money.Amount
-	for _, o := range offers {
-		for _, c := range d.prices(o, p) {
-			if !c.Won {
-				continue
-			}
-			if one.Known() && !one.Equal(c.Price) {
-				return false
-			}
-			one = c.Price
-		}
-	}
-	return true
 }

@@ -67,7 +67,7 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		before.quote.ObservedAt = a.now().UTC()
 		return before.quote, nil
 	}
-	q, failed := Extract(Input{URL: p.URL, Status: p.Status, ContentType: p.ContentType, Body: p.Body})
+	q, failed := Extract(Input{URL: p.URL, Status: p.Status, ContentType: p.ContentType, Body: p.Body, Now: a.now()})
 	if failed != nil {
 		return shop.Quote{}, failed
 	}
@@ -111,6 +111,7 @@ type Input struct {
 	Status      int
 	ContentType string
 	Body        []byte
+	Now         time.Time // tells offers that have run out; zero: none has
 }
 
 // Extract reads a quote off an answer, or says why there is none. It is pure.
@@ -125,6 +126,7 @@ func Extract(in Input) (shop.Quote, *shop.Error) {
 	if err != nil {
 		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This page is built too strangely to be read.", Cause: err}
 	}
+	doc.now = in.Now
 	if e := classify(in, doc); e != nil {
 		return shop.Quote{}, e
 	}

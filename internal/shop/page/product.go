@@ -71,7 +71,10 @@ func (d *document) adopt(roots []*thing) {
 func (t *thing) offered() bool { return len(t.props["offers"]) > 0 || len(t.props["hasvariant"]) > 0 }
 
 func walk(t *thing, main, listed bool, depth int, seen map[*thing]bool, out *[]found) {
-	if t == nil || depth > maxDepth || seen[t] {
+	if t == nil {
+		return
+	}
+	if t = t.one(); depth > maxDepth || seen[t] {
 		return
 	}
 	seen[t] = true
@@ -133,7 +136,22 @@ func (d *document) choose(products []found) (*thing, bool) {
 			products = fit // a narrower choice; the next test decides
 		}
 	}
+	if d.sameAgain(products) {
+		return products[0].thing, true
+	}
 	return nil, false
+}
+
+// sameAgain reports whether all are one product, said several times: by name, and
+// at one price.
+func (d *document) sameAgain(products []found) bool {
+	name, price := products[0].text("name"), d.offer(products[0].thing).price
+	for _, p := range products[1:] {
+		if p.text("name") != name || !d.offer(p.thing).price.Equal(price) {
+			return false
+		}
+	}
+	return price.Known()
 }
 
 func (d *document) ofThisAddress(p found) bool {

@@ -18,6 +18,8 @@ type sighting struct {
 	line   string
 }
 
+const withoutTax = "without tax"
+
 // What the words around an amount say of it. Other kinds of price first.
 var (
 	kindBefore = []struct {
@@ -26,7 +28,7 @@ var (
 	}{
 		{"an instalment", regexp.MustCompile(`(?i)\d+\s*(x|×|mal|fois|veces)\s*(de|à|a|zu)?\s*$|payments? of\s*$|\d+\s*回払い|月々|raten? (von|à)`)},
 		{"a price for a unit", regexp.MustCompile(`(?i)(1|100|10)\s*(kg|g|l|ml|m|st|stück|個|枚|本)\s*[=:]\s*$|grundpreis|unit price|per unit|あたり\s*$`)},
-		{"without tax", regexp.MustCompile(`(?i)税抜|税別|本体|netto|\b(ex|excl|exkl)\.?\s*(vat|tax|mwst|btw)\b|hors taxe|\bHT\b`)},
+		{withoutTax, regexp.MustCompile(`(?i)税抜|税別|本体|netto|\b(ex|excl|exkl)\.?\s*(vat|tax|mwst|btw)\b|hors taxe|\bHT\b`)},
 		{"a list price", regexp.MustCompile(`(?i)定価|通常価格|希望小売|参考価格|旧価格|\b(statt|uvp|rrp|msrp|list price|was|instead of|before|prix conseillé|antes|avant)\b`)},
 		{"a price for members", regexp.MustCompile(`(?i)会員|\b(member|club|prime|karte|clubkarte|card|loyalty)`)},
 		{"a subscription", regexp.MustCompile(`(?i)subscri|定期|sparabo|\babo\b|autoship|auto-?delivery`)},
@@ -41,7 +43,7 @@ var (
 	}{
 		{"an instalment", regexp.MustCompile(`(?i)^\s*(x\s*\d|mtl|sem juros|per instal|interest-free)`)},
 		{"a price for a unit", regexp.MustCompile(`(?i)^\s*(/|per|pro|je|al|por)\s*(1\s*|100\s*|10\s*)?(kg|g|l|ml|m|lb|oz|st|stk|stück|unit|piece|個|枚|本|ロール)\b|^\s*[（(]?\s*\d*\s*(g|ml|個|枚|本)あたり`)},
-		{"without tax", regexp.MustCompile(`(?i)^\s*[（(]?\s*(税抜|税別|\+\s*税|zzgl|exkl|excl|ex\.?\s*(vat|tax)|netto|HT\b|h\.t)`)},
+		{withoutTax, regexp.MustCompile(`(?i)^\s*[（(]?\s*(税抜|税別|\+\s*税|zzgl|exkl|excl|ex\.?\s*(vat|tax)|netto|HT\b|h\.t)`)},
 		{"points", regexp.MustCompile(`(?i)^\s*(ポイント|pt\b|points?\b|p\b)`)},
 		{"a saving", regexp.MustCompile(`(?i)^\s*(off|gespart|割引|引き|お得|クーポン|saved)`)},
 	}
@@ -58,7 +60,7 @@ var (
 		{"shipping", regexp.MustCompile(`(?i)shipping|delivery`)},
 		{"a deposit or a fee", regexp.MustCompile(`(?i)eco-?(tax|part)|deposit|pfand|warranty`)},
 		{"points", regexp.MustCompile(`(?i)(^|[^a-z])points?([^a-z]|$)`)},
-		{"without tax", regexp.MustCompile(`(?i)price--withoutTax|excl-?tax|ex-?vat|price-ht|without-?tax`)},
+		{withoutTax, regexp.MustCompile(`(?i)price--withoutTax|excl-?tax|ex-?vat|price-ht|without-?tax`)},
 	}
 )
 
@@ -174,8 +176,8 @@ func (g *sighting) judge(before, after string) {
 	}
 	g.strong = strongAfter.MatchString(after)
 	for _, k := range kindBefore {
-		if k.re.MatchString(before) && !(g.strong && k.why == "without tax") {
-			if k.why == "without tax" && strongBefore.MatchString(before) {
+		if k.re.MatchString(before) && !(g.strong && k.why == withoutTax) {
+			if k.why == withoutTax && strongBefore.MatchString(before) {
 				break
 			}
 			g.paid, g.strong, g.why = false, false, k.why

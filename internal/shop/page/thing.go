@@ -11,6 +11,7 @@ type thing struct {
 	id     string   // absolute where it is an address
 	types  []string // in lower case, without their address: "product"
 	props  map[string][]value
+	joined *thing // the mention that stands for this one
 }
 
 // value is a text or a thing.
@@ -64,6 +65,8 @@ func (t *thing) text(names ...string) string {
 	return ""
 }
 
+func (t *thing) has(name string) bool { return len(t.props[name]) > 0 }
+
 func (t *thing) things(names ...string) []*thing {
 	var out []*thing
 	for _, n := range names {
@@ -105,7 +108,7 @@ func (g *graph) link() {
 			if len(p.types) == 0 {
 				p.types = []string{"product"}
 			}
-			if !slices.ContainsFunc(p.things("offers"), func(o *thing) bool { return o.same(t) }) {
+			if !slices.ContainsFunc(p.things("offers"), func(o *thing) bool { return o.one() == t.one() }) {
 				p.props["offers"] = append(p.props["offers"], value{thing: t})
 			}
 		}
@@ -129,11 +132,16 @@ func (t *thing) join(other *thing) {
 	if len(t.types) == 0 {
 		t.types = other.types
 	}
-	other.props, other.types = t.props, t.types
+	other.props, other.types, other.joined = t.props, t.types, t
 }
 
-// same reports whether two things share their properties.
-func (t *thing) same(other *thing) bool { return t == other || t.id != "" && t.id == other.id }
+// one is the mention that stands for all of the same thing.
+func (t *thing) one() *thing {
+	if t.joined != nil {
+		return t.joined
+	}
+	return t
+}
 
 func (t *thing) isOffer() bool {
 	return t.is("offer", "aggregateoffer", "offerfordemand", "offering")

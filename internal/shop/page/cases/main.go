@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/sokone/sokone/internal/shop/page"
 )
@@ -14,7 +15,7 @@ func main() {
 	dir := flag.String("dir", "internal/shop/page/testdata", "the folder of cases")
 	verbose := flag.Bool("v", false, "list what is not right")
 	flag.Parse()
-	results, err := page.RunCases(os.DirFS(*dir))
+	results, err := page.RunCases(os.DirFS(*dir), time.Now())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cases:", err)
 		os.Exit(2)

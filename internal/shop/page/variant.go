@@ -1,0 +1,97 @@
+package page
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// variantOffers are the product's offers: those of the variant that the address
+// names, or all. Variants are said to be such, or are offers whose addresses
+// differ in their query alone. One that the address names and the page does not
+// have is gone, and no other takes its place.
+func (d *document) variantOffers(p *thing) (offers []*thing, variants, gone bool) {
+	offers = flatten(p.things("offers"))
+	of := map[*thing][]*thing{}
+	list := p.things("hasvariant")
+	for _, v := range list {
+		of[v] = flatten(v.things("offers"))
+	}
+	if len(list) == 0 && len(offers) > 1 {
+		for _, o := range offers {
+			of[o] = []*thing{o}
+		}
+		list = offers
+	}
+	chosenBy := map[string][]string{} // the query's names that choose a variant, with their values
+	queries := map[string]bool{}
+	for _, v := range list {
+		for _, ref := range []string{v.text("url"), v.id, firstURL(of[v])} {
+			u := d.resolve(ref)
+			if u == nil || d.url == nil || u.Fragment != "" { // "#offer" names a thing, and no page
+				continue
+			}
+			if samePage(u, d.url) && !d.shared(list, of, u) {
+				return of[v], false, false
+			}
+			if strings.TrimSuffix(u.Path, "/") == strings.TrimSuffix(d.url.Path, "/") && u.RawQuery != "" {
+				queries[Canonical(u)] = true
+				for name, values := range u.Query() {
+					chosenBy[name] = append(chosenBy[name], values...)
+				}
+			}
+		}
+	}
+	if d.url != nil {
+		for name, values := range d.url.Query() {
+			if tracking.MatchString(name) || values[0] == "" {
+				continue
+			}
+			for _, v := range list {
+				if slices.Contains([]string{v.text("sku"), v.text("productid"), v.text("mpn"), v.text("gtin", "gtin13")}, values[0]) {
+					return of[v], false, false
+				}
+			}
+			if known := chosenBy[name]; len(known) > 0 && !slices.Contains(known, values[0]) {
+				return nil, true, true
+			}
+		}
+	}
+	for _, v := range p.things("hasvariant") {
+		offers = append(offers, of[v]...)
+	}
+	return offers, p.is("productgroup") || len(p.things("hasvariant")) > 0 || len(queries) > 1, false
+}
+
+// shared reports an address that several variants give: it names none of them.
+func (d *document) shared(list []*thing, of map[*thing][]*thing, u *url.URL) bool {
+	n := 0
+	for _, v := range list {
+		if other := d.resolve(first(v.text("url"), firstURL(of[v]))); other != nil && samePage(other, u) {
+			n++
+		}
+	}
+	return n > 1
+}
+
+func firstURL(offers []*thing) string {
+	for _, o := range offers {
+		if u := o.text("url"); u != "" {
+			return u
+		}
+	}
+	return ""
+}
+
+// flatten opens AggregateOffers that hold offers of their own.
+func flatten(offers []*thing) []*thing {
+	var out []*thing
+	for _, o := range offers {
+		if inner := o.things("offers"); len(inner) > 0 && o.text("price") == "" {
+			out = append(out, inner...)
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
+}
