@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/sokone/sokone/internal/shop/page"
 )
@@ -15,7 +14,7 @@ func main() {
 	dir := flag.String("dir", "internal/shop/page/testdata", "the folder of cases")
 	verbose := flag.Bool("v", false, "list what is not right")
 	flag.Parse()
-	results, err := page.RunCases(os.DirFS(*dir), time.Now())
+	results, err := page.RunCases(os.DirFS(*dir))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cases:", err)
 		os.Exit(2)
