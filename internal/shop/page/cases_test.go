@@ -2,6 +2,7 @@ package page
 
 import (
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -12,15 +13,14 @@ func TestCases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, counts := Scores(results)
-	for kind, atMost := range map[string]int{
-		"pages":  0,
-		"traps":  2, // two show a bare "$" and nothing that says whose
-		"titles": 0,
-	} {
-		if counts[kind][Right] == 0 {
+	kinds, counts := Scores(results)
+	for _, kind := range []string{"pages", "traps", "titles", "jsonld", "microdata", "rdfa", "shown", "stock", "noproduct"} {
+		if !slices.Contains(kinds, kind) {
 			t.Errorf("no case of %s was tried", kind)
 		}
+	}
+	for _, kind := range kinds {
+		atMost := map[string]int{"traps": 2}[kind] // two show a bare "$" and nothing that says whose
 		if counts[kind][Refused] > atMost {
 			t.Errorf("%s: %d are refused, %d at most may be", kind, counts[kind][Refused], atMost)
 		}

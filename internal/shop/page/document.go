@@ -29,6 +29,7 @@ type document struct {
 	meta      map[string]string // by name or property, lower case; the first counts
 	canonical *url.URL          // <link rel=canonical>, else og:url
 	scripts   []*html.Node      // that hold text
+	sources   []*html.Node      // scripts that are elsewhere
 	items     []*html.Node      // microdata items that are no property of another
 	props     []*html.Node      // elements with an itemprop
 	fields    []*html.Node      // <input>
@@ -37,7 +38,8 @@ type document struct {
 
 	found []found // the products, once they were asked for
 	asked bool
-	lines []block // of the page's own text, once they were asked for
+	lines []block    // of the page's own text, once they were asked for
+	seen  []sighting // the amounts in it
 }
 
 func parse(text string, u *url.URL) (*document, error) {
@@ -112,6 +114,8 @@ func (d *document) index(e *html.Node) {
 	case atom.Script:
 		if e.FirstChild != nil && e.FirstChild.Type == html.TextNode {
 			d.scripts = append(d.scripts, e)
+		} else {
+			d.sources = append(d.sources, e)
 		}
 	case atom.Input:
 		d.fields = append(d.fields, e)

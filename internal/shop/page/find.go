@@ -70,6 +70,11 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 	if soldOut {
 		return shop.Quote{}, &shop.Error{Kind: shop.KindEmpty, SoldOut: true, Message: "The product is sold out, and the shop shows no price meanwhile."}
 	}
+	if price, ok := d.dataPrice(); ok && len(seen) == 0 {
+		q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "data-price", Candidates: []shop.Candidate{{FoundBy: "data-price", Price: price, Text: snippet("data-price", price.Number(), price.Currency()), Won: true, Why: "the page shows no other"}}}
+		d.complete(&q)
+		return q, nil
+	}
 	return shop.Quote{}, failure(shop.KindParse, "No price that can be trusted was found on this page.")
 }
 
@@ -158,6 +163,23 @@ func (d *document) formPrice() (money.Amount, bool) {
 // snippet is how a machine's statement is shown to a person: offers.price "1298" JPY.
 func snippet(where, text, currency string) string {
 	return clean(fmt.Sprintf("%s %q %s", where, clean(text, maxSnippet/2), clean(currency, 8)), maxSnippet)
+}
+
+// dataPrice is the one price that elements hold for the page's scripts. One
+// without decimals may be in cents, unless its currency has none.
+func (d *document) dataPrice() (price money.Amount, ok bool) {
+	for e := d.root; e != nil; e = following(e, e.DataAtom == atom.Template) {
+		text := first(attr(e, "data-price"), attr(e, "data-product-price"), attr(e, "data-price-amount"))
+		if text == "" {
+			continue
+		}
+		a, ok := d.price(value{text: text}, first(attr(e, "data-currency"), attr(e, "data-price-currency"), d.taggedCurrency(), d.scriptCurrency()))
+		if !ok || price.Known() && !a.Equal(price) || money.Digits(a.Currency()) > 0 && !strings.ContainsAny(text, ".,") {
+			return money.Amount{}, false
+		}
+		price = a
+	}
+	return price, price.Known()
 }
 
 // complete takes from the page what the product does not say of itself.

@@ -23,7 +23,7 @@ var free = regexp.MustCompile(`(?i)^\s*(free|gratis|gratuit|kostenlos|無料)\s*
 var cents = regexp.MustCompile(`^\s*([0-9]{1,2})\s*(p|ct|Cent)\s*$`)
 
 // signAsPoint is a sign in the place of the decimal point: 35€90, 35 € 99.
-var signAsPoint = regexp.MustCompile(`([0-9])\s*(€|£|zł)\s?([0-9]{2})(?:[^0-9]|$)`)
+var signAsPoint = regexp.MustCompile(`((?:^|[^0-9.,])[0-9]{1,4})\s*(€|£|zł)\s?([0-9]{2})([^0-9.,]|$)`)
 
 // dashes end a price without fraction: 1299.–, 1299,-, 2499/-, 1299:-.
 var dashes = regexp.MustCompile(`([0-9])\s*(?:[.,:]\s*[-–—]+|/[-–])`)
@@ -48,7 +48,7 @@ func ReadPrice(text, hint, lang string) (amount, currency string, ok bool) {
 		}
 		return "0." + whole[len(whole)-2:], currency, true
 	}
-	s = signAsPoint.ReplaceAllString(s, "$1.$3 $2")
+	s = signAsPoint.ReplaceAllString(s, "$1.$3 $2$4")
 	s = dashes.ReplaceAllString(s, "$1 ")
 	if man := manYen.FindStringSubmatch(s); man != nil {
 		return tenThousands(man), "JPY", true

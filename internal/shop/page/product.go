@@ -100,14 +100,8 @@ func walk(t *thing, main, listed bool, depth int, seen map[*thing]bool, out *[]f
 	}
 }
 
-func (d *document) hasProduct() bool {
-	for _, p := range d.products() {
-		if len(p.props["offers"]) > 0 {
-			return true
-		}
-	}
-	return false
-}
+// hasProduct reports whether the page states a product with an offer.
+func (d *document) hasProduct() bool { return slices.ContainsFunc(d.products(), found.offered) }
 
 // choose finds the product that the page is about: by mainEntity, by address,
 // by name, or because it is the only one. It reports false where there are

@@ -20,44 +20,57 @@ type sighting struct {
 
 const withoutTax = "without tax"
 
+// perMonth is a price that is paid again and again: an instalment where another
+// is shown, else what a subscription costs.
+const perMonth = "a price per month"
+
+// kind of price, and the words that tell it.
+type kind struct {
+	why string
+	re  *regexp.Regexp
+}
+
 // What the words around an amount say of it. Other kinds of price first.
 var (
-	kindBefore = []struct {
-		why string
-		re  *regexp.Regexp
-	}{
-		{"an instalment", regexp.MustCompile(`(?i)\d+\s*(x|×|mal|fois|veces)\s*(de|à|a|zu)?\s*$|payments? of\s*$|\d+\s*回払い|月々|raten? (von|à)`)},
-		{"a price for a unit", regexp.MustCompile(`(?i)(1|100|10)\s*(kg|g|l|ml|m|st|stück|個|枚|本)\s*[=:]\s*$|grundpreis|unit price|per unit|あたり\s*$`)},
-		{withoutTax, regexp.MustCompile(`(?i)税抜|税別|本体|netto|\b(ex|excl|exkl)\.?\s*(vat|tax|mwst|btw)\b|hors taxe|\bHT\b`)},
-		{"a list price", regexp.MustCompile(`(?i)定価|通常価格|希望小売|参考価格|旧価格|\b(statt|uvp|rrp|msrp|list price|was|instead of|before|prix conseillé|antes|avant)\b`)},
-		{"a price for members", regexp.MustCompile(`(?i)会員|\b(member|club|prime|karte|clubkarte|card|loyalty)`)},
-		{"a subscription", regexp.MustCompile(`(?i)subscri|定期|sparabo|\babo\b|autoship|auto-?delivery`)},
-		{"shipping", regexp.MustCompile(`(?i)versand|shipping|delivery|送料|livraison|spedizione|porto|frete|frakt|import`)},
-		{"a saving", regexp.MustCompile(`(?i)\b(save|saving|you save|sparen|ersparnis|économisez|ahorra|discount|off|gutschein|coupon|cashback)\b|お得|割引|クーポン`)},
-		{"a deposit or a fee", regexp.MustCompile(`(?i)pfand|deposit|éco-?part|\bdont\b|davon|of which|fee\b|手数料|protection|warranty|garantie`)},
-		{"a threshold", regexp.MustCompile(`(?i)\b(over|above|ab einem|mindest|minimum|from orders|dès|orders of)\s*$|以上`)},
+	kindBefore = []kind{
+		{"an instalment", words(`\d+\s*(x|×|mal|fois|veces)\s*(de|à|a|zu|von|da)?\s*$`, `(payments?|instal?ments?) of\s*$`, `\d+\s*回払い`, `月々`, `\b(\d+\s*)?(raten|rate) (von|à|zu|da|di)\s*$`, `(mensualidades|cuotas|plazos|parcelas|prestações) de\s*$`, `\bemi\b`, `分割`)},
+		{"a price for a unit", words(`(1|100|10)\s*(kg|g|l|ml|m|st|stück|個|枚|本)\s*[=:]\s*$`, `grundpreis`, `unit price`, `per unit`, `prix (au|à la) (kilo|kg|litre|pièce|unité)`, `(あたり|当たり|単価)[はの：:]?\s*$`)},
+		{"an earlier price", words(`(lowest|best) price (in|of|over) the (last|past)`, `(niedrigster|günstigster|bester) (gesamt)?preis (der|in den) letzten`, `30-tage`, `najniższa cena`, `prix le plus bas`, `precio más bajo`, `prezzo più basso`, `preço mais baixo`, `laagste prijs`, `lägsta pris`, `nejnižší cena`, `過去最安`)},
+		{withoutTax, words(`税抜`, `税別`, `本体`, `\bnetto`, `\b(ex|excl|exkl|ekskl)\.?\s*(vat|tax|mwst|btw|moms|gst)\b`, `hors taxe`, `\bHT\b`, `sin iva`, `iva esclusa`, `sem iva`, `bez dph`, `без ндс`)},
+		{"a list price", words(`定価`, `通常価格`, `希望小売`, `参考価格`, `旧価格`, `市価`, `当店通常`, `\b(statt|uvp|rrp|msrp|list price|was|instead of|before|regular price|original price|compare at|valued? at|prix conseillé|prix public|antes|avant|au lieu de|invece di|ord\.? pris|ordinarie|tidigare|before|førpris|adviesprijs|van)\b[^0-9]{0,12}$`, `^\s*de:?\s*$`, `\bde:\s*$`, `原价`, `市场价`, `原價`)},
+		{"a price for members", words(`会員`, `\b(member|club|prime|karte|clubkarte|card|loyalty)`, `vip`, `プレミアム`)},
+		{"a subscription", words(`subscri`, `定期`, `sparabo`, `\babo\b`, `autoship`, `auto-?delivery`, `abonnement`)},
+		{"shipping", words(`versand`, `shipping`, `delivery`, `送料`, `livraison`, `spedizione`, `\bporto\b`, `\bfrete\b`, `frakt`, `\bfragt\b`, `import`, `postage`, `envío`, `verzending`, `доставк`, `运费`, `運費`)},
+		{"a saving", words(`\b(save|saves|saving|you save|sparen|ersparnis|économisez|ahorra|risparmi|discount|off|gutschein|coupon|cashback|voucher|gift ?card|trade[ -]in|earn)\b`, `お得`, `割引`, `クーポン`, `還元`)},
+		{"used", words(`\bused\b`, `\b(refurbished|gebraucht|pre-?owned|d.occasion|usato|segunda mano|tweedehands)\b`, `中古`)},
+		{"on top", words(`(plus|zzgl\.?|\+|add|extra)\s*(2-year|\d+ year)?\s*$`)},
+		{"a deposit or a fee", words(`pfand`, `deposit`, `consigne`, `éco-?part`, `\bdont\b`, `davon`, `of which`, `fee\b`, `手数料`, `protection`, `warranty`, `garantie`, `延長保証`)},
+		{"a threshold", words(`\b(over|above|ab einem|mindest|minimum|from orders|dès|orders of|spend)\s*$`, `以上`)},
+		{"a price for those who buy several", words(`(\d+\+|\bab \d+ (st|stk|stück)\.?|\bfrom \d+ (pcs|pieces|units)|\d+\s*(個|点|本|枚)以上)[^0-9]{0,8}$`)},
 	}
-	kindAfter = []struct {
-		why string
-		re  *regexp.Regexp
-	}{
-		{"an instalment", regexp.MustCompile(`(?i)^\s*(x\s*\d|mtl|sem juros|per instal|interest-free)`)},
-		{"a price for a unit", regexp.MustCompile(`(?i)^\s*(/|per|pro|je|al|por)\s*(1\s*|100\s*|10\s*)?(kg|g|l|ml|m|lb|oz|st|stk|stück|unit|piece|個|枚|本|ロール)\b|^\s*[（(]?\s*\d*\s*(g|ml|個|枚|本)あたり`)},
-		{withoutTax, regexp.MustCompile(`(?i)^\s*[（(]?\s*(税抜|税別|\+\s*税|zzgl|exkl|excl|ex\.?\s*(vat|tax)|netto|HT\b|h\.t)`)},
-		{"points", regexp.MustCompile(`(?i)^\s*(ポイント|pt\b|points?\b|p\b)`)},
-		{"a saving", regexp.MustCompile(`(?i)^\s*(off|gespart|割引|引き|お得|クーポン|saved)`)},
+	kindAfter = []kind{
+		{"an instalment", words(`^\s*(x\s*\d|mtl\.|sem juros|per instal|interest-free|sans frais|senza interessi|sin intereses)`)},
+		{perMonth, words(`^\s*(/|per|a|pro|im|par|al|por|je|each|every)\s*(month|mo\b|monat|mois|mes\b|mese|mês|maand|月)`, `^\s*(monatlich|mtl|monthly|mensuel|/\s*年|per year|/\s*year|pro jahr|par an\b|/\s*(月|か月|ヶ月))`)},
+		{"a price for a unit", words(`^\s*(/|per|pro|je|al|por|le|la|à la)\s*(1\s*|100\s*|10\s*)?(kg|g|l|ml|m|m²|lb|oz|cl|st|stk|stück|unit|piece|pièce|unité|pza|stuk|kilo|litre|liter|個|枚|本|ロール)\b`, `^\s*[（(]?\s*\d*\s*(g|ml|kg|l|個|枚|本|粒|袋)(あたり|当たり)`)},
+		{withoutTax, words(`^\s*[（(]?\s*(税抜|税別|\+\s*税|＋税|外税|zzgl\. ?mwst|exkl|ekskl|excl|ex\.?\s*(vat|tax|gst)|netto|HT\b|h\.t|ohne mwst|sin iva|\+ ?iva|iva esclusa|sem iva|bez dph|bez vat|без ндс|kdv hariç|plus vat|\+ ?vat|\+ ?gst)`)},
+		{"points", words(`^\s*(ポイント|pt\b|points?\b|p\b|相当|分の?ポイント|円?相当)`)},
+		{"a saving", words(`^\s*(off|gespart|割引|引き|お得|クーポン|saved|discount|還元|de réduction|voucher|gift ?card|キャッシュバック)`)},
+		{"a deposit or a fee", words(`^\s*(deposit|pfand|consigne|statiegeld|d.éco)`)},
+		{"shipping", words(`^\s*(shipping|delivery|versand|送料|livraison|frakt|postage)`)},
+		{"a price for members", words(`^\s*[（(]?\s*((with )?(club|member)|for members|mit (karte|app)|with card|会員|プライム)`)},
+		{"a price for one way of paying", words(`^\s*(no pix|à vista|a vista|no boleto|by bank transfer|bei vorkasse|per vorkasse)`)},
 	}
-	strongBefore = regexp.MustCompile(`(?i)税込|特価|販売価格|セール価格|\b(now|jetzt|nur|sale price|our price|one-?time|einmal|total|incl|inkl|brutto)\b`)
-	strongAfter  = regexp.MustCompile(`(?i)^\s*[（(]?\s*(税込み?(?:[）)\s]|$)|inkl|incl|inc\.?\s*(vat|tax)|ttc|brutto|iva incl)`)
-	otherClass   = []struct {
-		why string
-		re  *regexp.Regexp
-	}{
+	strongBefore = words(`税込`, `特価`, `販売価格`, `セール価格`, `内税`, `\b(now|jetzt|nur|nu|voor|maintenant|ahora|por:|adesso|sale price|our price|one-?time|einmal|total|incl|inkl|brutto)\b`, `\bpor:?\s*$`)
+	strongAfter  = words(`^\s*[（(]?\s*(税込み?(?:[）)・\s]|$)|内税|inkl|incl|inc\.?\s*(vat|tax|gst)|ttc|brutto|iva (incl|inclusa|incluid[oa]|incluíd[oa])|s dph|vč\. dph|z vat|с ндс|kdv dahil)`)
+	otherClass   = []kind{
 		{"a price for members", regexp.MustCompile(`(?i)(^|[^a-z])(club|member|prime|loyalty)([^a-z]|$)`)},
 		{"a subscription", regexp.MustCompile(`(?i)(^|[^a-z])(sns|subscribe|subscription|autoship)([^a-z]|$)`)},
 		{"a price for a unit", regexp.MustCompile(`(?i)unit-?price|price-?(per-)?unit|grundpreis|ppu`)},
 		{"a saving", regexp.MustCompile(`(?i)(^|[^a-z])(saving|savings|discount|badge|coupon)([^a-z]|$)`)},
 		{"shipping", regexp.MustCompile(`(?i)shipping|delivery`)},
+		{"a price for those who buy several", regexp.MustCompile(`(?i)tier-?price|bulk-?pric|volume-?pric|quantity-?(break|discount|price)|staffel`)},
+		{"an instalment", regexp.MustCompile(`(?i)(^|[^a-z])(instal?l?ments?|finance|financing|klarna|afterpay|affirm|paypal-?later|ratenzahlung|parcelas?)([^a-z]|$)`)},
+		{"an earlier price", regexp.MustCompile(`(?i)price-?history|omnibus|lowest-?price`)},
 		{"a deposit or a fee", regexp.MustCompile(`(?i)eco-?(tax|part)|deposit|pfand|warranty`)},
 		{"points", regexp.MustCompile(`(?i)(^|[^a-z])points?([^a-z]|$)`)},
 		{withoutTax, regexp.MustCompile(`(?i)price--withoutTax|excl-?tax|ex-?vat|price-ht|without-?tax`)},
@@ -66,14 +79,16 @@ var (
 
 // sightings finds the amounts that the page shows about its own product.
 func (d *document) sightings() []sighting {
-	var out []sighting
-	for _, b := range d.blocks() {
-		out = append(out, d.sightingsIn(b)...)
-		if len(out) > 200 {
-			break
+	if d.seen == nil {
+		d.seen = []sighting{}
+		for _, b := range d.blocks() {
+			d.seen = append(d.seen, d.sightingsIn(b)...)
+			if len(d.seen) > 200 {
+				break
+			}
 		}
 	}
-	return out
+	return d.seen
 }
 
 func (d *document) sightingsIn(b block) []sighting {
@@ -83,7 +98,7 @@ func (d *document) sightingsIn(b block) []sighting {
 	var text strings.Builder
 	owner := []int{} // of each byte, the run
 	for i, r := range b.runs {
-		t := signAsPoint.ReplaceAllString(digitsOf(r.text), "$1.$3 $2")
+		t := signAsPoint.ReplaceAllString(digitsOf(r.text), "$1.$3 $2$4")
 		t = manYen.ReplaceAllStringFunc(t, func(m string) string { return tenThousands(manYen.FindStringSubmatch(m)) + "円" })
 		text.WriteString(t)
 		for range len(t) {
@@ -147,7 +162,7 @@ func (d *document) shown(near, whole string, priced bool) (money.Amount, bool) {
 	if currency == "" {
 		currency = d.currencyOf("", near)
 	}
-	if currency == "" && priced {
+	if currency == "" && priced && !strings.ContainsAny(near, "$¥￥") {
 		if currency = d.currencyOf("", whole); currency == "" {
 			currency = d.pageCurrency()
 		}
@@ -187,36 +202,53 @@ func (g *sighting) judge(before, after string) {
 	g.strong = g.strong || strongBefore.MatchString(before)
 }
 
-var anySign = regexp.MustCompile(`[€£$¥￥₹₩₽₺฿₫₪₴₱円元]|zł|Kč|kr\b|kr\.|руб|грн|Ft\b|Rs\.?|ر\.س|\b[A-Z]{3}\b|:-|:–|\.–|p$`)
+// anySign is a mark of a currency beside a number.
+var anySign = func() *regexp.Regexp {
+	all := []string{`[€£$¥￥₹円元]`, `kr\b\.?`, `Rs\.?`, `\b[A-Z]{3}\b`, `:-`, `:–`, `\.–`, `p$`}
+	for _, s := range signsOf {
+		all = append(all, regexp.QuoteMeta(s.sign))
+	}
+	return regexp.MustCompile(strings.Join(all, "|"))
+}()
 
 // signBeside reports whether a mark of a currency touches the number.
 func signBeside(before, after string) bool {
-	b := strings.TrimRight(before, " \u00a0\u202f")
-	a := strings.TrimLeft(after, " \u00a0\u202f")
-	if loc := anySign.FindStringIndex(a[:min(len(a), 8)]); loc != nil && loc[0] == 0 {
-		return true
-	}
-	all := anySign.FindAllStringIndex(b, -1)
-	return len(all) > 0 && all[len(all)-1][1] == len(b)
+	return afterSign(after) != trimBlanksLeft(after) || beforeSign(before) != trimBlanksRight(before)
 }
 
 // beforeSign is what stands before the number without its own sign.
 func beforeSign(s string) string {
-	s = strings.TrimRight(s, " \u00a0\u202f")
-	if all := anySign.FindAllStringIndex(s, -1); len(all) > 0 && all[len(all)-1][1] == len(s) {
-		s = strings.TrimSuffix(s[:all[len(all)-1][0]], "R")
+	s = trimBlanksRight(s)
+	from := len(s) - min(len(s), longestSign)
+	for _, m := range anySign.FindAllStringIndex(s[from:], -1) {
+		if from+m[1] == len(s) && isSign(s[from+m[0]:]) {
+			return strings.TrimSuffix(s[:from+m[0]], "R")
+		}
 	}
 	return s
 }
 
 // afterSign is what follows the number once its own sign is gone.
 func afterSign(s string) string {
-	s = strings.TrimLeft(s, " \u00a0\u202f")
-	if loc := anySign.FindStringIndex(s); loc != nil && loc[0] == 0 {
-		s = s[loc[1]:]
+	s = trimBlanksLeft(s)
+	if m := anySign.FindStringIndex(s); m != nil && m[0] == 0 && isSign(s[:m[1]]) {
+		return s[m[1]:]
 	}
 	return s
 }
+
+// longestSign in bytes, with room for a word's boundary.
+const longestSign = 16
+
+// isSign: "UVP" has the form of a code and is none.
+func isSign(s string) bool {
+	return len(s) != 3 || strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || money.ValidCurrency(s)
+}
+
+const blanks = " \u00a0\u202f"
+
+func trimBlanksLeft(s string) string  { return strings.TrimLeft(s, blanks) }
+func trimBlanksRight(s string) string { return strings.TrimRight(s, blanks) }
 
 // visiblePrice is the one price that the page shows as paid. It reports false
 // where there is none, or several and nothing says which. Amounts in a price box
@@ -253,6 +285,15 @@ func visiblePrice(all []sighting) (sighting, bool) {
 		}
 		return sighting{}, false
 	}
+	var monthly []sighting
+	for _, g := range all {
+		if g.why == perMonth {
+			monthly = append(monthly, g)
+		}
+	}
+	if len(monthly) > 0 && agree(monthly) {
+		return monthly[0], true
+	}
 	return sighting{}, false
 }
 
@@ -268,7 +309,7 @@ func agree(all []sighting) bool {
 func candidatesOf(all []sighting, won money.Amount) []shop.Candidate {
 	var out []shop.Candidate
 	for _, g := range all[:min(len(all), 20)] {
-		out = append(out, shop.Candidate{FoundBy: "page", Price: g.amount, Text: g.line, Won: g.paid && g.amount.Equal(won), Why: g.why})
+		out = append(out, shop.Candidate{FoundBy: "page", Price: g.amount, Text: g.line, Won: (g.paid || g.why == perMonth) && g.amount.Equal(won), Why: g.why})
 	}
 	return out
 }

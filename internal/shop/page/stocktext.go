@@ -19,7 +19,7 @@ var stockWords = []struct {
 		"rupture", "épuisé", "indisponible", "pas disponible", "plus disponible", "non disponible", "pas en stock", "plus en stock",
 		"agotado", "sin existencias", "sin stock", "no disponible", "fuera de stock", "esaurito", "non disponibile", "indisponibile",
 		"esgotado", "indisponível", "sem estoque", "niet op voorraad", "uitverkocht", "niet leverbaar", "niet beschikbaar",
-		"slut i lager", "slutsåld", "ej i lager", "finns inte i lager", "ikke på lager", "udsolgt", "utsolgt", "loppuunmyyty", "ei varastossa",
+		"slut i lager", "tillfälligt slut", "slutsåld", "ej i lager", "finns inte i lager", "ikke på lager", "udsolgt", "utsolgt", "loppuunmyyty", "ei varastossa",
 		"niedostępny", "brak w magazynie", "wyprzedan", "vyprodáno", "není skladem", "нет в наличии", "распродан", "tükendi", "stokta yok",
 		"在庫なし", "在庫無し", "在庫切れ", "売り切れ", "売切れ", "売切", "品切れ", "品切", "完売", "在庫がございません", "在庫がありません", "在庫はありません", "入荷待ち", "入荷未定", "販売終了", "取扱終了", "無庫存", "缺货", "缺貨", "无货", "售罄", "已售完", "補貨中", "품절",
 	}},
