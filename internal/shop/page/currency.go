@@ -18,7 +18,7 @@ import (
 var signsOf = []struct{ sign, currency string }{
 	{"HK$", "HKD"}, {"NT$", "TWD"}, {"US$", "USD"}, {"US $", "USD"}, {"U$S", "USD"}, {"AU$", "AUD"}, {"AU $", "AUD"}, {"A$", "AUD"}, {"CA$", "CAD"}, {"C$", "CAD"}, {"C $", "CAD"}, {"NZ$", "NZD"}, {"MX$", "MXN"}, {"R$", "BRL"}, {"S$", "SGD"},
 	{"€", "EUR"}, {"£", "GBP"}, {"₹", "INR"}, {"₩", "KRW"}, {"₽", "RUB"}, {"₺", "TRY"}, {"฿", "THB"}, {"₫", "VND"}, {"₪", "ILS"}, {"₴", "UAH"}, {"₱", "PHP"}, {"₦", "NGN"}, {"₸", "KZT"}, {"₼", "AZN"}, {"₾", "GEL"}, {"₡", "CRC"}, {"₲", "PYG"}, {"៛", "KHR"}, {"৳", "BDT"},
-	{"zł", "PLN"}, {"Kč", "CZK"}, {"грн", "UAH"}, {"руб", "RUB"}, {"円", "JPY"}, {"税込", "JPY"}, {"税抜", "JPY"}, {"원", "KRW"}, {"元", "CNY"}, {"лв", "BGN"}, {"Ft", "HUF"}, {"Rs.", "INR"}, {"RM", "MYR"}, {"Rp", "IDR"}, {"TL", "TRY"}, {"ر.س", "SAR"}, {"د.إ", "AED"}, {"د.ك", "KWD"},
+	{"zł", "PLN"}, {"Kč", "CZK"}, {"грн", "UAH"}, {"руб", "RUB"}, {"円", "JPY"}, {"税込", "JPY"}, {"税抜", "JPY"}, {"원", "KRW"}, {"元", "CNY"}, {"лв", "BGN"}, {"Ft", "HUF"}, {"Rs.", "INR"}, {"RM", "MYR"}, {"Rp", "IDR"}, {"TL", "TRY"}, {"ر.س", "SAR"}, {"د.إ", "AED"}, {"د.ك", "KWD"}, {"KD", "KWD"}, {"BD", "BHD"}, {"SFr.", "CHF"}, {"Fr.", "CHF"},
 }
 
 // sharedSigns are marks that several countries use, each with their currencies.

@@ -113,6 +113,9 @@ func separators(n, currency, lang string) (string, bool) {
 		sep = ","
 	}
 	whole, frac, _ := strings.Cut(n, sep)
+	if sep == "," && len(frac) > 3 && strings.Trim(frac[2:], "0") != "" {
+		return "", false
+	}
 	if len(frac) != 3 || len(strings.TrimPrefix(whole, "-")) > 3 {
 		return whole + "." + frac, true
 	}
@@ -147,7 +150,7 @@ func grouped(n string) bool {
 	parts := strings.FieldsFunc(n, func(r rune) bool { return r == '.' || r == ',' })
 	for i, p := range parts {
 		last := i == len(parts)-1
-		if i > 0 && len(p) != 3 && (last || len(p) != 2) {
+		if i > 0 && len(p) != 3 && (last || len(p) != 2 || strings.Contains(n, ".")) {
 			return false
 		}
 	}

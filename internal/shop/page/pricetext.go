@@ -50,9 +50,10 @@ func ReadPrice(text, hint, lang string) (amount, currency string, ok bool) {
 	}
 	s = signAsPoint.ReplaceAllString(s, "$1.$3 $2$4")
 	s = dashes.ReplaceAllString(s, "$1 ")
-	if man := manYen.FindStringSubmatch(s); man != nil {
-		return tenThousands(man), "JPY", true
+	if strings.ContainsAny(s, "万萬") && currency == "" {
+		currency = "JPY"
 	}
+	s = spellOut(s)
 	if aboutShipping.MatchString(s) || strings.Contains(s, "¢") {
 		return "", "", false
 	}
@@ -79,8 +80,8 @@ func ReadPrice(text, hint, lang string) (amount, currency string, ok bool) {
 			return "", "", false
 		}
 	}
-	if strings.HasSuffix(s[:span[0]], ".") || strings.HasSuffix(s[:span[0]], ",") {
-		return "", "", false // the whole before the point is missing
+	if head := s[:span[0]]; strings.HasSuffix(head, ",") || strings.HasSuffix(head, ".") && (len(head) < 2 || !latin(head[len(head)-2])) {
+		return "", "", false // the whole before the point is missing; "Rs." is none
 	}
 	if len(spans) > 1 && currency == "" && !strings.ContainsAny(s, "$¥") {
 		return "", "", false // 25-09: a date, or anything
@@ -119,17 +120,29 @@ func rangeOf(s string, spans [][]int) bool {
 	return between.MatchString(s[spans[0][1]:spans[1][0]])
 }
 
-// manYen is a Japanese amount in ten thousands: 1万2,800円.
-var manYen = regexp.MustCompile(`([0-9]+(?:\.[0-9]+)?)\s*万\s*([0-9][0-9,]*)?\s*円?`)
+// myriads is an amount in ten thousands, as Japan, Korea and China write it:
+// 1万2,800円, 2.5万円, 1万5千円, 3만 9,900원.
+var myriads = regexp.MustCompile(`([0-9]+(?:\.[0-9]+)?)\s*[万萬만]\s*(?:([0-9])\s*千|([0-9][0-9,]*))?`)
 
-func tenThousands(m []string) string {
-	whole, frac, _ := strings.Cut(m[1], ".")
-	frac = (frac + "0000")[:4]
-	rest := strings.ReplaceAll(m[2], ",", "")
-	if rest != "" {
-		frac = strings.Repeat("0", max(4-len(rest), 0)) + rest
+// spellOut writes amounts in ten thousands in digits alone.
+func spellOut(s string) string {
+	if !strings.ContainsAny(s, "万萬만") {
+		return s
 	}
-	return strings.TrimLeft(whole+frac, "0")
+	return myriads.ReplaceAllStringFunc(s, func(m string) string {
+		p := myriads.FindStringSubmatch(m)
+		whole, frac, _ := strings.Cut(p[1], ".")
+		rest := strings.ReplaceAll(p[3], ",", "")
+		switch {
+		case len(frac) > 4 || len(rest) > 4 || frac != "" && p[2]+rest != "":
+			return " " // no way to write a number
+		case p[2] != "":
+			frac = p[2] + "000"
+		case rest != "":
+			frac = strings.Repeat("0", 4-len(rest)) + rest
+		}
+		return strings.TrimLeft(whole+(frac + "0000")[:4], "0")
+	})
 }
 
 // signCurrency is the currency that a mark in the text settles; "" for none, or

@@ -3,6 +3,7 @@ package page
 import (
 	"math/big"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -52,7 +53,15 @@ var (
 	bonus = regexp.MustCompile(`(?i)\+\s*(\d+)\s*%\s*(?:gratis|free|extra|増量|mehr|gratuit)`)
 	// durable goods have a capacity, which is not what is in them.
 	durable = regexp.MustCompile(`(?i)(?:ゴミ|ごみ|ポリ)袋|ケトル|kettle|炊飯器|冷蔵庫|水筒|ボトル本体|鍋|リュック|rucksack|backpack|sac à dos|タンク|\bbin\b|mülleimer|ゴミ箱|クーラーボックス|microwave|電子レンジ|加湿器|\bbags?\b|mug|マグ|タンブラー|garbage`)
-	packOf  = regexp.MustCompile(`(?i)^(?:pack|case|box|set) of (\d+)$|^(\d+)[ -]?(?:pack|er[- ]?pack)$`)
+	// model is a letter with a number: a part of a name.
+	model = regexp.MustCompile(`\b([A-Za-z]+)-?[0-9]+[A-Za-z0-9]*(?:-[A-Za-z0-9]+)*`)
+	// unsure are words by which a title leaves open how much there is: more for the
+	// same price, which the stated content may hold already, several sizes or sorts.
+	unsure = regexp.MustCompile(`(?i)[0-9]\s*%\s*(?:増量|extra|more|mehr)|\b(?:duo|twin ?pack|bipack|doppelpack|assort\w*)\b|\b[0-9] (?:for|für|pour|por) [0-9]\b|[0-9]\s*種|全\s*[0-9]+\s*巻|[0-9]\s*巻セット|[0-9]\s*(?:kg|g|ml|cl|l)\s*(?:/|／|、|\bor\b|\boder\b|\bou\b|または)\s*[0-9.,]+\s*(?:kg|g|ml|cl|l)\b`)
+	// dozens are twelves, and a "lot de 3" three.
+	dozens  = regexp.MustCompile(`(?i)([0-9]+)\s*(?:ダース|dozen|dutzend|douzaines?|docenas?)`)
+	lotOf   = regexp.MustCompile(`(?i)\b(?:lot|pack|set|box|case|boîte|caja|paquete|confezione) (?:de|of|da|di) ([0-9]+)\b`)
+	packOf  = regexp.MustCompile(`(?i)^(?:pack|case|box|set) of (\d+)$|^(\d+)[ -]?(?:pack|er[- ]?pack)$|^x(\d+)$`)
 	bracket = regexp.MustCompile(`[（(\[【〔]([^）)\]】〕]*)[）)\]】〕]`)
 )
 
@@ -80,6 +89,9 @@ type factor struct {
 	added   bool   // after a "+"
 	times   bool   // beside a multiplication sign
 	isCount bool
+	inside  bool // a count of what is in the package: 6個入
+	end     int  // where it ends in the text
+	start   int
 }
 
 // Quantity reads how much a package holds from its title, in a base unit: "500ml
@@ -88,28 +100,36 @@ func Quantity(title string) shop.Quantity {
 	s := norm.NFKC.String(title)
 	percent := bonus.FindStringSubmatch(s)
 	s = bonus.ReplaceAllString(s, " ")
-	var inside []string
-	s = bracket.ReplaceAllStringFunc(s, func(b string) string {
-		m := bracket.FindStringSubmatch(b)
-		if p := packOf.FindStringSubmatch(strings.TrimSpace(m[1])); p != nil {
-			return " x" + p[1] + p[2] + " "
+	if unsure.MatchString(s) {
+		return shop.Quantity{}
+	}
+	s = dozens.ReplaceAllStringFunc(s, func(m string) string {
+		n, ok := new(big.Int).SetString(dozens.FindStringSubmatch(m)[1], 10)
+		if !ok {
+			return m
 		}
-		inside = append(inside, m[1])
-		return " "
+		return n.Mul(n, big.NewInt(12)).String() + "本"
 	})
-	total, unit := product(factors(s), durable.MatchString(s))
-	if unit == "" {
-		for _, b := range inside { // only the bracket says it
-			if total, unit = product(factors(b), false); unit != "" {
-				break
+	s = lotOf.ReplaceAllString(s, " x$1 ")
+	s, inside := brackets(s)
+	fs := factors(s)
+	total, unit := product(fs, durable.MatchString(s))
+	for _, b := range inside {
+		in := factors(b)
+		t, u := product(in, false)
+		switch {
+		case u == "":
+		case unit == "": // only the bracket says it
+			total, unit = t, u
+		case (unit == "piece" || unit == "m") && u == "roll" && pieces(fs).Cmp(t) == 0:
+			total, unit = t, u // "8個入×8 (64ロール)": the bracket says what the pieces are
+		case unit == "piece" && u != "piece" && onlyPacks(fs):
+			// "5箱 (150組×5)": the bracket says what is in the boxes, and repeats how
+			// many there are. If it does not, it may speak of one box or of all.
+			if !hasCount(in, total) {
+				return shop.Quantity{}
 			}
-		}
-	} else if unit == "piece" || unit == "m" {
-		// "8個入×8 (64ロール)": the bracket says what the pieces are.
-		for _, b := range inside {
-			if t, u := product(factors(b), false); u == "roll" && pieces(s).Cmp(t) == 0 {
-				total, unit = t, u
-			}
+			total, unit = t, u
 		}
 	}
 	if unit == "" || total.Sign() <= 0 {
@@ -123,10 +143,33 @@ func Quantity(title string) shop.Quantity {
 	return shop.Quantity{Amount: decimalText(total), Unit: unit}
 }
 
-// pieces is what the counts of a text multiply to.
-func pieces(s string) *big.Rat {
+// brackets takes the brackets out of a title. One that is multiplied, "(100g×3)×2",
+// stays as a part of it, and so does "(pack of 12)".
+func brackets(s string) (outside string, inside []string) {
+	var b strings.Builder
+	from := 0
+	for _, m := range bracket.FindAllStringSubmatchIndex(s, 8) {
+		text := strings.TrimSpace(s[m[2]:m[3]])
+		b.WriteString(s[from:m[0]])
+		from = m[1]
+		switch p := packOf.FindStringSubmatch(text); {
+		case p != nil:
+			b.WriteString(" x" + p[1] + p[2] + p[3] + " ")
+		case startsTimes(strings.TrimLeft(s[m[1]:], " ")) || endsTimes(strings.TrimRight(s[:m[0]], " ")):
+			b.WriteString(" " + text + " ")
+		default:
+			inside = append(inside, text)
+			b.WriteString(" ")
+		}
+	}
+	b.WriteString(s[from:])
+	return b.String(), inside
+}
+
+// pieces is what the counts multiply to.
+func pieces(fs []factor) *big.Rat {
 	total := big.NewRat(1, 1)
-	for _, f := range factors(s) {
+	for _, f := range fs {
 		if f.base == "" {
 			total.Mul(total, f.n)
 		}
@@ -134,8 +177,23 @@ func pieces(s string) *big.Rat {
 	return total
 }
 
+func onlyPacks(fs []factor) bool {
+	return !slices.ContainsFunc(fs, func(f factor) bool { return f.kind != "pack" && f.kind != "" || f.base != "" })
+}
+
+func hasCount(fs []factor, n *big.Rat) bool {
+	return slices.ContainsFunc(fs, func(f factor) bool { return f.base == "" && f.n.Cmp(n) == 0 })
+}
+
 func factors(s string) []factor {
 	s = otherNumbers.ReplaceAllString(s, " ")
+	s = model.ReplaceAllStringFunc(s, func(m string) string {
+		switch strings.ToLower(model.FindStringSubmatch(m)[1]) {
+		case "x", "pack", "box", "set", "case", "lot":
+			return m
+		}
+		return " "
+	})
 	var out []factor
 	for _, m := range quantityToken.FindAllStringSubmatchIndex(s, 16) {
 		number, unit := s[m[2]:m[3]], ""
@@ -163,20 +221,30 @@ func factors(s string) []factor {
 			f.n, f.base = n.Mul(n, size), mu.base
 		case counts[lower] != "":
 			f.kind, f.isCount = counts[lower], true
+		case f.added:
+			f.base = "?" // "500 g + 1": one what?
 		case !f.times:
 			continue // a bare number says nothing
 		}
+		f.start, f.end, f.inside = m[0], end, strings.HasPrefix(after, "入") || strings.HasSuffix(unit, "入")
 		out = append(out, f)
 	}
 	return out
 }
 
+// measured is a number with a unit that a multiplication sign may touch: "900gx12".
+var measured = regexp.MustCompile(`(?i)[0-9](?:kg|g|ml|cl|dl|l|m|oz|lb)$`)
+
 func endsTimes(s string) bool {
 	s = strings.TrimRight(strings.TrimRight(s, " "), "入り組セトパック")
-	for _, x := range []string{"x", "X", "×", "*", "✕", "à"} {
+	for _, x := range []string{"×", "*", "✕"} {
 		if strings.HasSuffix(s, x) {
-			rest := strings.TrimSuffix(s, x)
-			return rest == "" || !latin(rest[len(rest)-1])
+			return true
+		}
+	}
+	for _, x := range []string{"x", "X", "à"} {
+		if rest, ok := strings.CutSuffix(s, x); ok {
+			return rest == "" || !latin(rest[len(rest)-1]) || measured.MatchString(rest)
 		}
 	}
 	return false
@@ -213,27 +281,44 @@ func plainNumber(s string) string {
 }
 
 // product multiplies a measure by all counts; without a measure, the counts. A
-// durable thing's measure is its capacity, and not content.
+// durable thing's measure is its capacity, and not content. No unit is unsure.
 func product(fs []factor, durable bool) (*big.Rat, string) {
-	measure, times := new(big.Rat), big.NewRat(1, 1)
+	fs = withoutTotal(fs)
+	measure, times, extra := new(big.Rat), big.NewRat(1, 1), new(big.Rat)
 	base, kind := "", ""
 	var last *big.Rat // the count that a "+" adds to
-	for _, f := range fs {
+	hasMeasure := slices.ContainsFunc(fs, func(f factor) bool { return f.base != "" })
+	for i, f := range fs {
 		switch {
+		case f.base == "?":
+			return nil, ""
 		case f.base != "" && !durable:
-			if base != "" && f.base != base {
+			switch {
+			case base != "" && f.base != base:
 				return nil, "" // 500 g and 2 m: of what?
+			case base == "m" && f.times:
+				return nil, "" // 1.8 m × 1.8 m: an area
+			case base == "":
+				base = f.base
+				measure.Set(f.n)
+			case f.added && times.Cmp(big.NewRat(1, 1)) != 0:
+				extra.Add(extra, f.n) // 2 × 250 g + 250 g
+			case f.added, i > 0 && fs[i-1].base == f.base && f.start-fs[i-1].end <= 1 && f.n.Cmp(measure) < 0:
+				measure.Add(measure, f.n) // 1 lb 8 oz
+			case !sameAgain(f.n, measure, times):
+				return nil, ""
 			}
-			if base != "" && !f.added && f.n.Cmp(measure) >= 0 {
-				continue // the same said again
-			}
-			base = f.base
-			measure.Add(measure, f.n)
 		case f.base != "":
+		case extra.Sign() > 0:
+			return nil, "" // a count behind a sum: of all of it?
 		case f.added && last != nil:
 			times.Quo(times, last)
 			last.Add(last, f.n)
 			times.Mul(times, last)
+		case hasMeasure && f.kind == "serving" && !f.times:
+			// a yield
+		case hasMeasure && f.inside && !f.times && base == "" && !durable:
+			return nil, "" // 6個入り 90 g: of each, or of all?
 		default:
 			last = new(big.Rat).Set(f.n)
 			times.Mul(times, f.n)
@@ -243,12 +328,34 @@ func product(fs []factor, durable bool) (*big.Rat, string) {
 		}
 	}
 	if base != "" {
-		return measure.Mul(measure, times), base
+		return measure.Add(measure.Mul(measure, times), extra), base
 	}
 	if kind == "pack" {
 		kind = "piece"
 	}
 	return times, kind
+}
+
+// sameAgain reports a measure that repeats the one before, or the total, as far as
+// rounding between systems of units goes.
+func sameAgain(n, measure, times *big.Rat) bool {
+	total := new(big.Rat).Mul(measure, times)
+	for _, m := range []*big.Rat{measure, total} {
+		diff := new(big.Rat).Sub(n, m)
+		if diff.Abs(diff).Cmp(new(big.Rat).Mul(m, big.NewRat(2, 100))) <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutTotal leaves out a last count that repeats what the others multiply to:
+// 30枚×10箱 300枚.
+func withoutTotal(fs []factor) []factor {
+	if n := len(fs); n >= 3 && fs[n-1].isCount && !fs[n-1].times && pieces(fs[:n-1]).Cmp(fs[n-1].n) == 0 {
+		return fs[:n-1]
+	}
+	return fs
 }
 
 func better(a, b string) bool {

@@ -99,7 +99,7 @@ func (d *document) sightingsIn(b block) []sighting {
 	owner := []int{} // of each byte, the run
 	for i, r := range b.runs {
 		t := signAsPoint.ReplaceAllString(digitsOf(r.text), "$1.$3 $2$4")
-		t = manYen.ReplaceAllStringFunc(t, func(m string) string { return tenThousands(manYen.FindStringSubmatch(m)) + "円" })
+		t = spellOut(t)
 		text.WriteString(t)
 		for range len(t) {
 			owner = append(owner, i)
