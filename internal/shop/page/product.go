@@ -1,9 +1,10 @@
 package page
 
 import (
-	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/sokone/sokone/internal/money"
 )
 
 // aside are properties that lead away from the page's own product.
@@ -103,72 +104,105 @@ func walk(t *thing, main, listed bool, depth int, seen map[*thing]bool, out *[]f
 // hasProduct reports whether the page states a product with an offer.
 func (d *document) hasProduct() bool { return slices.ContainsFunc(d.products(), found.offered) }
 
-// choose finds the product that the page is about: by mainEntity, by address,
-// by name, or because it is the only one. It reports false where there are
-// several and nothing says which.
+// choose finds the product that the page is about: the one that the page calls its
+// main entity, or that is in no list, or has the page's address, code or name; at
+// last the only one with an offer. It reports false where there are several and
+// nothing says which. One of a list is only ever taken for its address or name.
 func (d *document) choose(products []found) (*thing, bool) {
 	if len(products) == 0 {
 		return nil, true
 	}
-	for _, test := range []func(found) bool{
-		func(p found) bool { return p.main },
-		func(p found) bool { return !p.listed },
-		d.ofThisAddress,
-		d.ofThisName,
-		found.offered,
+	named := false
+	for _, test := range []struct {
+		names bool
+		fits  func(found) bool
+	}{
+		{false, func(p found) bool { return p.main }},
+		{false, func(p found) bool { return !p.listed }},
+		{true, d.ofThisAddress},
+		{true, d.ofThisCode},
+		{true, d.ofThisName},
+		{false, d.ofAlmostThisName},
+		{false, found.offered},
 	} {
 		var fit []found
 		for _, p := range products {
-			if test(p) {
+			if test.fits(p) {
 				fit = append(fit, p)
 			}
 		}
-		if len(fit) == 1 {
-			return fit[0].thing, true
-		}
-		if len(fit) > 1 {
+		if len(fit) > 0 {
 			products = fit // a narrower choice; the next test decides
+			named = named || test.names
+		}
+		if len(products) == 1 && (named || !products[0].listed) {
+			return products[0].thing, true
 		}
 	}
-	if d.sameAgain(products) {
-		return products[0].thing, true
-	}
-	return nil, false
+	return d.sameAgain(products)
 }
 
-// sameAgain reports whether all are one product, said several times: by name, and
-// at one price.
-func (d *document) sameAgain(products []found) bool {
-	name, price := products[0].text("name"), d.offer(products[0].thing).price
-	for _, p := range products[1:] {
-		if p.text("name") != name || !d.offer(p.thing).price.Equal(price) {
-			return false
+// sameAgain is the product that all are, said several times: by name, and at one
+// price in the page's currency.
+func (d *document) sameAgain(products []found) (*thing, bool) {
+	if products[0].listed {
+		return nil, false
+	}
+	var one *thing
+	var price money.Amount
+	for _, p := range products {
+		if p.text("name") != products[0].text("name") {
+			return nil, false
+		}
+		mine := d.offer(p.thing).price
+		switch {
+		case !price.Known() || mine.Known() && !mine.SameCurrency(price) && mine.Currency() == d.pageCurrency():
+			one, price = p.thing, mine
+		case mine.SameCurrency(price) && !mine.Equal(price), !mine.SameCurrency(price) && price.Currency() != d.pageCurrency():
+			return nil, false
 		}
 	}
-	return price.Known()
+	return one, price.Known()
 }
 
 func (d *document) ofThisAddress(p found) bool {
-	for _, ref := range []string{p.text("url"), p.text("mainentityofpage"), p.id} {
-		if u := d.resolve(ref); u != nil && d.url != nil && ref != "" && (samePage(u, d.url) || d.matchesCanonical(u)) {
+	for _, ref := range []string{p.text("url"), p.text("mainentityofpage"), p.id, firstURL(p.things("offers"))} {
+		if u := d.resolve(ref); u != nil && d.url != nil && ref != "" && (samePage(u, d.url) || d.canonical != nil && samePage(u, d.canonical)) {
 			return true
 		}
 	}
 	return false
 }
 
-func (d *document) matchesCanonical(u *url.URL) bool {
-	c := d.canonical
-	return c != nil && samePage(u, c)
-}
-
-func (d *document) ofThisName(p found) bool {
-	name := strings.ToLower(clean(p.text("name"), maxName))
-	if name == "" {
+// ofThisCode: a part of the address is the product's code.
+func (d *document) ofThisCode(p found) bool {
+	if d.url == nil {
 		return false
 	}
+	for _, code := range []string{p.text("sku"), p.text("productid"), p.text("mpn"), p.text("gtin13", "gtin")} {
+		if len(code) < 3 {
+			continue
+		}
+		for _, part := range strings.FieldsFunc(d.url.EscapedPath(), func(r rune) bool { return r == '/' || r == '.' }) {
+			if strings.EqualFold(part, code) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ofThisName: the heading is the product's name, or without one the title has it.
+func (d *document) ofThisName(p found) bool {
+	name := strings.ToLower(clean(p.text("name"), maxName))
 	if d.h1 != "" {
 		return strings.ToLower(d.h1) == name
 	}
-	return strings.Contains(strings.ToLower(d.title), name)
+	return name != "" && strings.Contains(strings.ToLower(d.title), name)
+}
+
+// ofAlmostThisName: the heading has the product's name in it, or the name the heading.
+func (d *document) ofAlmostThisName(p found) bool {
+	name, h1 := strings.ToLower(clean(p.text("name"), maxName)), strings.ToLower(d.h1)
+	return name != "" && h1 != "" && (strings.Contains(name, h1) || strings.Contains(h1, name))
 }
