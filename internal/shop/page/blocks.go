@@ -37,6 +37,14 @@ func (b block) text() string {
 	return strings.TrimSpace(s.String())
 }
 
+// near is how near to the heading the block begins.
+func (b block) near() int {
+	if len(b.runs) == 0 {
+		return 0
+	}
+	return b.runs[0].near
+}
+
 func (b block) blank() bool {
 	for _, r := range b.runs {
 		if strings.TrimSpace(r.text) != "" {

@@ -112,7 +112,7 @@ func classify(in Input, d *document) *shop.Error {
 
 // showsPrice reports whether a price is shown as that of the page's product.
 func (d *document) showsPrice() bool {
-	g, ok := visiblePrice(d.sightings())
+	g, ok := d.visiblePrice()
 	return ok && g.priced
 }
 

@@ -28,23 +28,14 @@ var sharedSigns = map[string][]string{
 	"kr": {"SEK", "NOK", "DKK", "ISK"},
 }
 
-// isoCode is three capitals; whether they are a currency is another question.
-var isoCode = regexp.MustCompile(`\b[A-Z]{3}\b`)
-
 // currencyOf finds the currency of an amount. In this order: a code that is
-// declared for it, a code in its text, a sign that one currency has, and for a
-// sign that several share what else the page says (see sharing). "" where it
+// declared for it, a sign in its text that one currency has, a code, and for a sign that several share what else the page says (see sharing). "" where it
 // cannot be told: there is no default.
 func (d *document) currencyOf(declared, text string) string {
 	if c := strings.ToUpper(strings.TrimSpace(declared)); money.ValidCurrency(c) {
 		return c
 	}
 	text = digitsOf(declared + " " + text)
-	for _, c := range isoCode.FindAllString(text, 3) {
-		if money.ValidCurrency(c) {
-			return c
-		}
-	}
 	if c := signCurrency(text); c != "" {
 		return c
 	}

@@ -57,7 +57,7 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 		q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "microdata", Candidates: append(candidatesOf(seen, price), shop.Candidate{FoundBy: "microdata", Price: price, Text: snippet("itemprop=price", price.Number(), price.Currency()), Won: true, Why: "the one price that is marked"})}
 		return d.confirmed(q, seen)
 	}
-	if g, ok := visiblePrice(seen); ok {
+	if g, ok := d.visiblePrice(); ok {
 		q := shop.Quote{Price: g.amount, Availability: shop.Unknown, FoundBy: "page", Candidates: candidatesOf(seen, g.amount)}
 		d.complete(&q)
 		return q, nil
@@ -87,7 +87,7 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 //   - where the page shows another as paid, neither can be trusted
 //   - where the page shows none and its tags say another, neither can be trusted
 func (d *document) confirmed(q shop.Quote, seen []sighting) (shop.Quote, *shop.Error) {
-	g, ok := visiblePrice(seen)
+	g, ok := d.visiblePrice()
 	shown := ok && g.amount.SameCurrency(q.Price)
 	agrees := shown && (g.amount.Equal(q.Price.Round()) || g.amount.Equal(q.Price))
 	switch {
@@ -256,7 +256,8 @@ func (d *document) openGraph() (shop.Quote, bool) {
 	return shop.Quote{}, false
 }
 
-// price reads an amount; false where it is none that somebody could pay.
+// price reads an amount; false where it is none that somebody could pay, or where
+// its text names another currency than the one declared.
 func (d *document) price(v value, currency string) (money.Amount, bool) {
 	code := d.currencyOf(currency, v.text)
 	if code == "" {
@@ -264,11 +265,21 @@ func (d *document) price(v value, currency string) (money.Amount, bool) {
 	}
 	n := v.text
 	if !v.number || strings.ContainsAny(n, "eE") {
+		if other := signCurrency(digitsOf(n)); other != "" && other != code || other == "" && strings.Contains(n, "$") && !slices.Contains(sharedSigns["$"], code) {
+			return money.Amount{}, false
+		}
 		var ok bool
-		if n, ok = number(v.text, code, d.lang); !ok {
+		if n, ok = number(n, code, d.lang); !ok || groupOrFraction(v.text, code, d.lang) {
 			return money.Amount{}, false
 		}
 	}
 	a, err := money.Parse(n, code)
 	return a, err == nil && a.Positive()
+}
+
+// groupOrFraction reports "1.299" where neither the language nor the currency says
+// which: machines write a point before fractions, and people between groups.
+func groupOrFraction(text, currency, lang string) bool {
+	_, frac, ok := strings.Cut(strings.TrimSpace(text), ".")
+	return ok && len(frac) == 3 && digitsOnly(frac) && !strings.HasSuffix(frac, "00") && money.Digits(currency) == 2 && !pointCurrencies[currency] && !wholeInPractice[currency] && !commaLanguages[baseLanguage(lang)]
 }

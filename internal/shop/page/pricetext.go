@@ -146,19 +146,35 @@ func spellOut(s string) string {
 }
 
 // signCurrency is the currency that a mark in the text settles; "" for none, or
-// for one that several share.
+// for one that several share. A symbol comes first: in "TOP € 12,50" three capitals
+// are no code.
 func signCurrency(s string) string {
-	for _, m := range codeIn.FindAllStringSubmatch(s, 4) {
-		if money.ValidCurrency(m[1]) {
-			return m[1]
+	for _, k := range signsOf {
+		if !isASCII(k.sign) && strings.Contains(s, k.sign) || strings.HasSuffix(k.sign, "$") && containsSign(s, k.sign) {
+			return k.currency
+		}
+	}
+	for _, m := range codeIn.FindAllStringSubmatchIndex(s, 8) {
+		code := s[m[2]:m[3]]
+		if money.ValidCurrency(code) && (!alsoWords[code] || besideDigit(s, m[2], m[3])) {
+			return code
 		}
 	}
 	for _, k := range signsOf {
-		if containsSign(s, k.sign) {
+		if isASCII(k.sign) && containsSign(s, k.sign) {
 			return k.currency
 		}
 	}
 	return ""
+}
+
+// alsoWords are codes that shops write for other reasons.
+var alsoWords = map[string]bool{"ALL": true, "TOP": true, "TRY": true, "CUP": true, "PEN": true, "MOP": true, "GEL": true, "BAM": true, "MAD": true, "SOS": true, "RON": true, "BOB": true, "COP": true, "ANG": true, "LAK": true}
+
+// besideDigit reports whether a number touches s[from:to].
+func besideDigit(s string, from, to int) bool {
+	before, after := strings.TrimRight(s[:from], blanks), strings.TrimLeft(s[to:], blanks)
+	return endsInDigit(before) || after != "" && after[0] >= '0' && after[0] <= '9'
 }
 
 // containsSign keeps letters of a word from being taken for a sign: "Ft" is one

@@ -254,8 +254,10 @@ func trimBlanksRight(s string) string { return strings.TrimRight(s, blanks) }
 // where there is none, or several and nothing says which. Amounts in a price box
 // of well-known software come before others that are called a price, and these
 // before all others; where those called a price differ, the ones nearest to the
-// page's heading count.
-func visiblePrice(all []sighting) (sighting, bool) {
+// page's heading count, if what is said of stock stands as near: a list of products
+// has a heading too.
+func (d *document) visiblePrice() (sighting, bool) {
+	all := d.sightings()
 	for _, want := range []func(sighting) bool{
 		func(g sighting) bool { return g.box && g.strong },
 		func(g sighting) bool { return g.box },
@@ -280,7 +282,7 @@ func visiblePrice(all []sighting) (sighting, bool) {
 		if len(fit) == 0 {
 			continue
 		}
-		if agree(fit) || fit[0].priced && agree(nearest) {
+		if agree(fit) || fit[0].priced && agree(nearest) && (fit[0].box || d.stockNear() >= nearest[0].near) {
 			return nearest[0], true
 		}
 		return sighting{}, false

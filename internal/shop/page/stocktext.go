@@ -66,11 +66,7 @@ const longestStockLine = 120
 func (d *document) stockText() shop.Availability {
 	found := shop.Unknown
 	for _, b := range d.blocks() {
-		t := b.text()
-		if len(t) > longestStockLine || strings.Contains(t, "${") || strings.Contains(t, "{{") { // a template is no text
-			continue
-		}
-		switch a := stockOf(strings.ToLower(t)); {
+		switch a := stockIn(b); {
 		case a == shop.OutOfStock, a == shop.Preorder && !b.disabled:
 			return a
 		case a == shop.InStock && !b.disabled:
@@ -78,6 +74,25 @@ func (d *document) stockText() shop.Availability {
 		}
 	}
 	return found
+}
+
+// stockNear is how near to the heading something is said about stock, at the most.
+func (d *document) stockNear() int {
+	near := -1
+	for _, b := range d.blocks() {
+		if b.near() > near && stockIn(b) != shop.Unknown {
+			near = b.near()
+		}
+	}
+	return near
+}
+
+func stockIn(b block) shop.Availability {
+	t := b.text()
+	if len(t) > longestStockLine || strings.Contains(t, "${") || strings.Contains(t, "{{") { // a template is no text
+		return shop.Unknown
+	}
+	return stockOf(strings.ToLower(t))
 }
 
 func stockOf(line string) shop.Availability {
