@@ -133,7 +133,7 @@ func (w *blockWalker) names(list string) names {
 		n.box = n.box || boxName.MatchString(name)
 		n.aside = n.aside || cartName.MatchString(name)
 	}
-	for _, k := range otherClass {
+	for _, k := range kindOfClass {
 		if k.re.MatchString(list) {
 			n.kind = k.why
 			break
@@ -146,7 +146,7 @@ func (w *blockWalker) names(list string) names {
 func (w *blockWalker) end() {
 	if w.aside == 0 && len(w.out) < maxBlocks && !w.cur.blank() {
 		if n := len(w.out); n > 0 && w.cur.hasDigit() {
-			if t := w.out[n-1].text(); len(t) < 40 {
+			if t := w.out[n-1].text(); len(t) < 40 && !(w.out[n-1].hasDigit() && anySign.MatchString(t)) { // another price is no label
 				w.cur.before = t
 			}
 		}

@@ -14,10 +14,6 @@ import (
 // only those that a shop says of nothing else. A long page may speak of anything.
 type marks struct{ head, text *regexp.Regexp }
 
-func words(alternatives ...string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)` + strings.Join(alternatives, "|"))
-}
-
 var (
 	wall = marks{
 		head: words(`^\s*(just a moment|un instant|einen moment|nur einen moment|un momento|um momento|een ogenblik|请稍候)`, `attention required`, `access (to this page )?(has been |was )?denied`, `zugriff verweigert`, `accès refusé`, `acceso denegado`, `robot or human`,

@@ -18,65 +18,6 @@ type sighting struct {
 	line   string
 }
 
-const withoutTax = "without tax"
-
-// perMonth is a price that is paid again and again: an instalment where another
-// is shown, else what a subscription costs.
-const perMonth = "a price per month"
-
-// kind of price, and the words that tell it.
-type kind struct {
-	why string
-	re  *regexp.Regexp
-}
-
-// What the words around an amount say of it. Other kinds of price first.
-var (
-	kindBefore = []kind{
-		{"an instalment", words(`\d+\s*(x|×|mal|fois|veces)\s*(de|à|a|zu|von|da)?\s*$`, `(payments?|instal?ments?) of\s*$`, `\d+\s*回払い`, `月々`, `\b(\d+\s*)?(raten|rate) (von|à|zu|da|di)\s*$`, `(mensualidades|cuotas|plazos|parcelas|prestações) de\s*$`, `\bemi\b`, `分割`)},
-		{"a price for a unit", words(`(1|100|10)\s*(kg|g|l|ml|m|st|stück|個|枚|本)\s*[=:]\s*$`, `grundpreis`, `unit price`, `per unit`, `prix (au|à la) (kilo|kg|litre|pièce|unité)`, `(あたり|当たり|単価)[はの：:]?\s*$`)},
-		{"an earlier price", words(`(lowest|best) price (in|of|over) the (last|past)`, `(niedrigster|günstigster|bester) (gesamt)?preis (der|in den) letzten`, `30-tage`, `najniższa cena`, `prix le plus bas`, `precio más bajo`, `prezzo più basso`, `preço mais baixo`, `laagste prijs`, `lägsta pris`, `nejnižší cena`, `過去最安`)},
-		{withoutTax, words(`税抜`, `税別`, `本体`, `\bnetto`, `\b(ex|excl|exkl|ekskl)\.?\s*(vat|tax|mwst|btw|moms|gst)\b`, `hors taxe`, `\bHT\b`, `sin iva`, `iva esclusa`, `sem iva`, `bez dph`, `без ндс`)},
-		{"a list price", words(`定価`, `通常価格`, `希望小売`, `参考価格`, `旧価格`, `市価`, `当店通常`, `\b(statt|uvp|rrp|msrp|list price|was|instead of|before|regular price|original price|compare at|valued? at|prix conseillé|prix public|antes|avant|au lieu de|invece di|ord\.? pris|ordinarie|tidigare|before|førpris|adviesprijs|van)\b[^0-9]{0,12}$`, `^\s*de:?\s*$`, `\bde:\s*$`, `原价`, `市场价`, `原價`)},
-		{"a price for members", words(`会員`, `\b(member|club|prime|karte|clubkarte|card|loyalty)`, `vip`, `プレミアム`)},
-		{"a subscription", words(`subscri`, `定期`, `sparabo`, `\babo\b`, `autoship`, `auto-?delivery`, `abonnement`)},
-		{"shipping", words(`versand`, `shipping`, `delivery`, `送料`, `livraison`, `spedizione`, `\bporto\b`, `\bfrete\b`, `frakt`, `\bfragt\b`, `import`, `postage`, `envío`, `verzending`, `доставк`, `运费`, `運費`)},
-		{"a saving", words(`\b(save|saves|saving|you save|sparen|ersparnis|économisez|ahorra|risparmi|discount|off|gutschein|coupon|cashback|voucher|gift ?card|trade[ -]in|earn)\b`, `お得`, `割引`, `クーポン`, `還元`)},
-		{"used", words(`\bused\b`, `\b(refurbished|gebraucht|pre-?owned|d.occasion|usato|segunda mano|tweedehands)\b`, `中古`)},
-		{"on top", words(`(plus|zzgl\.?|\+|add|extra)\s*(2-year|\d+ year)?\s*$`)},
-		{"a deposit or a fee", words(`pfand`, `deposit`, `consigne`, `éco-?part`, `\bdont\b`, `davon`, `of which`, `fee\b`, `手数料`, `protection`, `warranty`, `garantie`, `延長保証`)},
-		{"a threshold", words(`\b(over|above|ab einem|mindest|minimum|from orders|dès|orders of|spend)\s*$`, `以上`)},
-		{"a price for those who buy several", words(`(\d+\+|\bab \d+ (st|stk|stück)\.?|\bfrom \d+ (pcs|pieces|units)|\d+\s*(個|点|本|枚)以上)[^0-9]{0,8}$`)},
-	}
-	kindAfter = []kind{
-		{"an instalment", words(`^\s*(x\s*\d|mtl\.|sem juros|per instal|interest-free|sans frais|senza interessi|sin intereses)`)},
-		{perMonth, words(`^\s*(/|per|a|pro|im|par|al|por|je|each|every)\s*(month|mo\b|monat|mois|mes\b|mese|mês|maand|月)`, `^\s*(monatlich|mtl|monthly|mensuel|/\s*年|per year|/\s*year|pro jahr|par an\b|/\s*(月|か月|ヶ月))`)},
-		{"a price for a unit", words(`^\s*(/|per|pro|je|al|por|le|la|à la)\s*(1\s*|100\s*|10\s*)?(kg|g|l|ml|m|m²|lb|oz|cl|st|stk|stück|unit|piece|pièce|unité|pza|stuk|kilo|litre|liter|個|枚|本|ロール)\b`, `^\s*[（(]?\s*\d*\s*(g|ml|kg|l|個|枚|本|粒|袋)(あたり|当たり)`)},
-		{withoutTax, words(`^\s*[（(]?\s*(税抜|税別|\+\s*税|＋税|外税|zzgl\. ?mwst|exkl|ekskl|excl|ex\.?\s*(vat|tax|gst)|netto|HT\b|h\.t|ohne mwst|sin iva|\+ ?iva|iva esclusa|sem iva|bez dph|bez vat|без ндс|kdv hariç|plus vat|\+ ?vat|\+ ?gst)`)},
-		{"points", words(`^\s*(ポイント|pt\b|points?\b|p\b|相当|分の?ポイント|円?相当)`)},
-		{"a saving", words(`^\s*(off|gespart|割引|引き|お得|クーポン|saved|discount|還元|de réduction|voucher|gift ?card|キャッシュバック)`)},
-		{"a deposit or a fee", words(`^\s*(deposit|pfand|consigne|statiegeld|d.éco)`)},
-		{"shipping", words(`^\s*(shipping|delivery|versand|送料|livraison|frakt|postage)`)},
-		{"a price for members", words(`^\s*[（(]?\s*((with )?(club|member)|for members|mit (karte|app)|with card|会員|プライム)`)},
-		{"a price for one way of paying", words(`^\s*(no pix|à vista|a vista|no boleto|by bank transfer|bei vorkasse|per vorkasse)`)},
-	}
-	strongBefore = words(`税込`, `特価`, `販売価格`, `セール価格`, `内税`, `\b(now|jetzt|nur|nu|voor|maintenant|ahora|por:|adesso|sale price|our price|one-?time|einmal|total|incl|inkl|brutto)\b`, `\bpor:?\s*$`)
-	strongAfter  = words(`^\s*[（(]?\s*(税込み?(?:[）)・\s]|$)|内税|inkl|incl|inc\.?\s*(vat|tax|gst)|ttc|brutto|iva (incl|inclusa|incluid[oa]|incluíd[oa])|s dph|vč\. dph|z vat|с ндс|kdv dahil)`)
-	otherClass   = []kind{
-		{"a price for members", regexp.MustCompile(`(?i)(^|[^a-z])(club|member|prime|loyalty)([^a-z]|$)`)},
-		{"a subscription", regexp.MustCompile(`(?i)(^|[^a-z])(sns|subscribe|subscription|autoship)([^a-z]|$)`)},
-		{"a price for a unit", regexp.MustCompile(`(?i)unit-?price|price-?(per-)?unit|grundpreis|ppu`)},
-		{"a saving", regexp.MustCompile(`(?i)(^|[^a-z])(saving|savings|discount|badge|coupon)([^a-z]|$)`)},
-		{"shipping", regexp.MustCompile(`(?i)shipping|delivery`)},
-		{"a price for those who buy several", regexp.MustCompile(`(?i)tier-?price|bulk-?pric|volume-?pric|quantity-?(break|discount|price)|staffel`)},
-		{"an instalment", regexp.MustCompile(`(?i)(^|[^a-z])(instal?l?ments?|finance|financing|klarna|afterpay|affirm|paypal-?later|ratenzahlung|parcelas?)([^a-z]|$)`)},
-		{"an earlier price", regexp.MustCompile(`(?i)price-?history|omnibus|lowest-?price`)},
-		{"a deposit or a fee", regexp.MustCompile(`(?i)eco-?(tax|part)|deposit|pfand|warranty`)},
-		{"points", regexp.MustCompile(`(?i)(^|[^a-z])points?([^a-z]|$)`)},
-		{withoutTax, regexp.MustCompile(`(?i)price--withoutTax|excl-?tax|ex-?vat|price-ht|without-?tax`)},
-	}
-)
-
 // sightings finds the amounts that the page shows about its own product.
 func (d *document) sightings() []sighting {
 	if d.seen == nil {
@@ -134,6 +75,7 @@ func (d *document) sightingsIn(b block) []sighting {
 		if strings.TrimSpace(before) == "" && i == 0 {
 			label = b.before
 		}
+		label = percentOff.ReplaceAllString(label, " ")
 		ranged := len(out) > 0 && between.MatchString(afterSign(s[from:sp[0]]))
 		from = sp[1]
 		g := sighting{run: r, amount: amount, paid: true, line: around(s, sp), why: "shown on the page"}
@@ -152,6 +94,9 @@ func around(line string, span []int) string {
 	head := []rune(line[:span[0]])
 	return clean(string(head[max(0, len(head)-before):])+line[span[0]:], maxSnippet)
 }
+
+// percentOff says how much less the price is that follows it.
+var percentOff = regexp.MustCompile(`(?i)[-−]?\s*[0-9]+\s*%\s*(?:off|オフ|引き?|rabatt|de réduction|descuento|sconto|korting|desconto)?`)
 
 // shown reads the amount in its surroundings; the whole block may hold the sign.
 func (d *document) shown(near, whole string, priced bool) (money.Amount, bool) {
@@ -206,6 +151,9 @@ func (g *sighting) judge(before, after string) {
 var anySign = func() *regexp.Regexp {
 	all := []string{`[€£$¥￥₹円元]`, `kr\b\.?`, `Rs\.?`, `\b[A-Z]{3}\b`, `:-`, `:–`, `\.–`, `p$`}
 	for _, s := range signsOf {
+		if strings.HasPrefix(s.sign, "税") {
+			continue // it says more than the currency
+		}
 		all = append(all, regexp.QuoteMeta(s.sign))
 	}
 	return regexp.MustCompile(strings.Join(all, "|"))
@@ -287,14 +235,17 @@ func (d *document) visiblePrice() (sighting, bool) {
 		}
 		return sighting{}, false
 	}
-	var monthly []sighting
-	for _, g := range all {
-		if g.why == perMonth {
-			monthly = append(monthly, g)
+	// What would be another kind of price beside one that is paid is the price alone.
+	for _, why := range []string{regular, perMonth} {
+		var fit []sighting
+		for _, g := range all {
+			if g.why == why {
+				fit = append(fit, g)
+			}
 		}
-	}
-	if len(monthly) > 0 && agree(monthly) {
-		return monthly[0], true
+		if len(fit) > 0 && agree(fit) {
+			return fit[0], true
+		}
 	}
 	return sighting{}, false
 }
@@ -311,7 +262,7 @@ func agree(all []sighting) bool {
 func candidatesOf(all []sighting, won money.Amount) []shop.Candidate {
 	var out []shop.Candidate
 	for _, g := range all[:min(len(all), 20)] {
-		out = append(out, shop.Candidate{FoundBy: "page", Price: g.amount, Text: g.line, Won: (g.paid || g.why == perMonth) && g.amount.Equal(won), Why: g.why})
+		out = append(out, shop.Candidate{FoundBy: "page", Price: g.amount, Text: g.line, Won: (g.paid || g.why == regular || g.why == perMonth) && g.amount.Equal(won), Why: g.why})
 	}
 	return out
 }
