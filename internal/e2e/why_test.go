@@ -99,3 +99,31 @@ func TestAProductThatIsSoldOutAndShowsNoPrice(t *testing.T) {
 	w.dispatch()
 	equal(t, "back in stock", d.prices(), "1000 JPY")
 }
+
+// However people came by an address, they share one listing and one poll.
+func TestManyFormsOfOneAddressShareOnePoll(t *testing.T) {
+	w := newWorld(t)
+	tea := `<!doctype html><html lang="en"><title>Tea tin</title><link rel="canonical" href="/p/tea">
+		<script type="application/ld+json">{"@context":"https://schema.org","@type":"Product","name":"Tea tin","offers":{"@type":"Offer","price":"1000","priceCurrency":"JPY"}}</script><h1>Tea tin</h1>`
+	w.shop.set("tea", page{Raw: tea})
+	w.shop.set("tea-tin-100g", page{Raw: tea}) // another address of it
+	w.shop.set("short", page{Status: 302, Header: map[string]string{"Location": "/p/tea?utm_source=short"}, Raw: "moved"})
+	listings := map[string]bool{}
+	for _, form := range []string{
+		w.shop.url("tea"), w.shop.url("tea") + "?utm_source=mail&gclid=7#top", "Tea tin 100 g\n" + w.shop.url("tea"),
+		w.shop.url("tea-tin-100g"), w.shop.url("short"), w.shop.server.URL + "/p/%74ea?fbclid=1",
+	} {
+		made := w.subscribed().must("POST", "/watches", map[string]any{"url": form, "triggers": []any{dropPercent(0)}}, 201)
+		listings[made["listing"].(map[string]any)["id"].(string)] = true
+	}
+	if len(listings) != 1 {
+		t.Errorf("%d listings", len(listings))
+	}
+	before := w.shop.requests("tea")
+	if counts := w.detect(); counts["due"] != 1.0 {
+		t.Errorf("%v", counts)
+	}
+	if asked := w.shop.requests("tea") - before; asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+}

@@ -113,7 +113,8 @@ type Adapter interface {
 	// Match says whether the address is one of this adapter's, and which item it
 	// names. It does no I/O.
 	Match(u *url.URL) (Ref, bool)
-	// Quote reads the listing now. Every error is an *Error.
+	// Quote reads the listing now. Every error is an *Error. Beside an error the
+	// quote may hold the Ref that the address led to.
 	Quote(ctx context.Context, ref Ref) (Quote, error)
 }
 

@@ -42,8 +42,7 @@ func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
 	if wild && !strings.HasSuffix(host, below) || !wild && host != a.host || !a.path.MatchString(u.Path) {
 		return shop.Ref{}, false
 	}
-	address := page.Canonical(u)
-	return shop.Ref{Adapter: a.Name(), ItemCode: address, URL: address}, true
+	return shop.Ref{Adapter: a.Name(), ItemCode: page.Identity(u), URL: page.Canonical(u)}, true
 }
 
 // Quote reads the page by the description.

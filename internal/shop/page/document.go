@@ -36,7 +36,8 @@ type document struct {
 	headings  []*html.Node      // <h1>
 	rdfa      bool              // some element has a typeof
 
-	found []found // the products, once they were asked for
+	roots []*thing // all that the page says in a machine's words, once the products were asked for
+	found []found  // the products, once they were asked for
 	asked bool
 	lines []block    // of the page's own text, once they were asked for
 	seen  []sighting // the amounts in it

@@ -2,19 +2,62 @@ package page
 
 import (
 	"net/url"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // tracking are query parameters that say where a visitor came from and nothing
 // about the product.
-var tracking = regexp.MustCompile(`(?i)^(utm_.*|gclid|gbraid|wbraid|dclid|fbclid|msclkid|yclid|ttclid|twclid|igshid|mc_[ce]id|_ga|_gl|gad_.*|srsltid|ref|ref_|ref_src|aff_?id|affiliate.*|campaign(id)?|cmpid|pk_.*|piwik_.*|scid|rafcid|rt|s-id|sc_[a-z]+|spm|scm|_branch_.*|vero_.*|hsCtaTracking|_hs.*|trk.*|clickid|irclickid|zanpid)$`)
+var tracking = regexp.MustCompile(`(?i)^(utm_.*|gclid|gbraid|wbraid|dclid|fbclid|msclkid|yclid|ttclid|twclid|igshid|mc_[ce]id|_ga|_gl|gad_.*|srsltid|amp|ref|ref_|ref_src|iasid|_pos|_sid|_ss|_fid|_psq|pr_[a-z_]+|aff_?id|affiliate.*|campaign(id)?|cmpid|pk_.*|piwik_.*|scid|rafcid|rt|s-id|sc_[a-z]+|spm|scm|_branch_.*|vero_.*|hsCtaTracking|_hs.*|trk.*|clickid|irclickid|zanpid)$`)
 
-// Canonical is one form of an address: lower-case host without "www." or a
-// default port, no fragment, no tracking parameters, the others in order.
+// form is how a large shop writes the address of one product: its number, in a
+// path that else holds what a search or a title put there.
+type form struct {
+	host *regexp.Regexp
+	path *regexp.Regexp
+	to   string   // the path of the product
+	keep []string // query parameters that choose what is bought
+}
+
+var forms = []form{
+	{regexp.MustCompile(`(?:^|\.)(amazon\.(?:com|ca|com\.mx|com\.br|co\.uk|de|fr|it|es|nl|se|pl|com\.be|com\.tr|ae|sa|eg|in|co\.jp|sg|com\.au))$`),
+		regexp.MustCompile(`/(?:dp|gp/product|gp/aw/d|gp/offer-listing|exec/obidos/ASIN|o/ASIN)/([A-Z0-9]{10})(?:/|$)`), "/dp/$1", nil},
+	{regexp.MustCompile(`(?:^|\.)(ebay\.(?:com|ca|co\.uk|de|fr|it|es|nl|at|ch|ie|pl|com\.au|com\.sg|com\.my|com\.hk|ph))$`),
+		regexp.MustCompile(`^/itm/(?:[^/]+/)?([0-9]{9,})/?$`), "/itm/$1", []string{"var"}},
+	{regexp.MustCompile(`(?:^|\.)(walmart\.com)$`), regexp.MustCompile(`^/ip/(?:[^/]+/)?([0-9]+)/?$`), "/ip/$1", nil},
+	{regexp.MustCompile(`(?:^|\.)(etsy\.com)$`), regexp.MustCompile(`^(?:/[a-z]{2})?/listing/([0-9]+)(?:/|$)`), "/listing/$1", nil},
+}
+
+// known writes the address of a known shop's product in that shop's one form.
+func known(u *url.URL) *url.URL {
+	for _, f := range forms {
+		domain := f.host.FindStringSubmatch(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")))
+		number := f.path.FindStringSubmatchIndex(u.Path)
+		if domain == nil || number == nil || u.Port() != "" {
+			continue
+		}
+		q := u.Query()
+		for name := range q {
+			if !slices.Contains(f.keep, name) {
+				q.Del(name)
+			}
+		}
+		return &url.URL{Scheme: u.Scheme, Host: "www." + domain[1], Path: string(f.path.ExpandString(nil, f.to, u.Path, number)), RawQuery: q.Encode()}
+	}
+	return u
+}
+
+// Canonical is one form of an address that leads to the page: lower-case host
+// without a default port, no fragment, no tracking parameters, the others in
+// order, and nothing escaped that need not be (RFC 3986 section 6.2.2).
 func Canonical(u *url.URL) string {
-	c := *u
+	c := *known(u)
 	c.Fragment, c.RawFragment, c.User = "", "", nil
+	if !strings.Contains(strings.ToLower(c.RawPath), "%2f") { // an escaped slash is no slash
+		c.RawPath = ""
+	}
 	host, port := strings.ToLower(strings.TrimSuffix(c.Hostname(), ".")), c.Port()
 	if port == "443" && c.Scheme == "https" || port == "80" && c.Scheme == "http" {
 		port = ""
@@ -38,39 +81,78 @@ func Canonical(u *url.URL) string {
 	return c.String()
 }
 
-// samePage reports whether two addresses name one page, whatever their scheme,
-// "www.", trailing slash and tracking parameters.
+// Identity is what all addresses of one page have in common. It need not lead
+// anywhere: "www." and a slash at the end are no part of it.
+func Identity(u *url.URL) string {
+	c, err := url.Parse(Canonical(u))
+	if err != nil {
+		return u.String()
+	}
+	c.Host = strings.TrimPrefix(c.Host, "www.")
+	c.Path, c.RawPath = strings.TrimSuffix(c.Path, "/"), strings.TrimSuffix(c.RawPath, "/")
+	return c.String()
+}
+
+// samePage reports whether two addresses name one page, whatever their scheme.
 func samePage(a, b *url.URL) bool {
 	plain := func(u *url.URL) string {
-		c, err := url.Parse(Canonical(u))
-		if err != nil {
-			return u.String()
-		}
-		return strings.TrimPrefix(c.Host, "www.") + strings.TrimSuffix(c.EscapedPath(), "/") + "?" + c.RawQuery
+		_, rest, _ := strings.Cut(Identity(u), "://")
+		return rest
 	}
 	return plain(a) == plain(b)
 }
 
-// canonicalAddress is what the page says its own address is, if that is on the
-// same site, is not the front page, and keeps the query that chose a variant.
-func (d *document) canonicalAddress() string {
+// canonicalAddress is what the page says its own address is; nil where that is not
+// believed. It is on the same site, is neither the front page nor a page above
+// this one (shops link their products' pages to a category by mistake: two
+// products would be one), and keeps the query that chose a variant.
+func (d *document) canonicalAddress() *url.URL {
 	link := d.canonical
-	if link == nil || d.url == nil || siteOf(link) != siteOf(d.url) || strings.Trim(link.Path, "/") == "" {
-		return ""
+	if link == nil || d.url == nil || siteOf(link) != siteOf(d.url) || d.above(link) {
+		return nil
 	}
 	for name := range d.url.Query() {
 		if !tracking.MatchString(name) && !link.Query().Has(name) {
-			return "" // the query may choose the variant: the canonical link is the group's
+			return nil // the query may choose the variant: the canonical link is the group's
 		}
 	}
 	same := *link
 	same.Scheme = d.url.Scheme
-	return Canonical(&same)
+	return &same
+}
+
+// above reports whether a link leads to a page that holds this one: the front
+// page, a folder of its path that has no number, or a step of the breadcrumbs
+// before the last.
+func (d *document) above(link *url.URL) bool {
+	folder := strings.TrimSuffix(link.Path, "/") + "/"
+	if folder == "/" && link.RawQuery == "" {
+		return true
+	}
+	if strings.HasPrefix(d.url.Path, folder) && strings.TrimSuffix(d.url.Path, "/")+"/" != folder && !strings.ContainsAny(path.Base(folder), "0123456789") {
+		return true
+	}
+	for _, list := range d.roots {
+		if !list.is("breadcrumblist") {
+			continue
+		}
+		steps := list.things("itemlistelement")
+		for i, step := range steps {
+			at := d.resolve(step.text("item"))
+			for _, item := range step.things("item") {
+				at = d.resolve(first(item.text("url"), item.id))
+			}
+			if i+1 < len(steps) && at != nil && samePage(at, link) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func siteOf(u *url.URL) string {
 	h := strings.ToLower(u.Host)
-	for _, p := range []string{"www.", "m.", "sp.", "mobile."} {
+	for _, p := range []string{"www.", "m.", "sp.", "s.", "mobile.", "amp."} {
 		h = strings.TrimPrefix(h, p)
 	}
 	return h

@@ -48,8 +48,7 @@ func (a *Adapter) Name() string { return "page" }
 
 // Match takes every web address: this adapter is asked last.
 func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
-	c := Canonical(u)
-	return shop.Ref{Adapter: a.Name(), ItemCode: c, URL: c}, true
+	return shop.Ref{Adapter: a.Name(), ItemCode: Identity(u), URL: Canonical(u)}, true
 }
 
 // Quote reads the page now.
@@ -68,20 +67,14 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		return before.quote, nil
 	}
 	q, failed := Extract(Input{URL: p.URL, Status: p.Status, ContentType: p.ContentType, Body: p.Body, Now: a.now()})
+	q.Adapter = a.Name()
+	if q.ItemCode == "" { // where it led is what it is
+		q.ItemCode, q.URL = Identity(p.URL), Canonical(p.URL)
+	}
 	if failed != nil {
-		return shop.Quote{}, failed
+		return shop.Quote{Ref: q.Ref}, failed
 	}
 	q.ObservedAt = a.now().UTC()
-	q.Adapter = a.Name()
-	// The address that a person pasted stays the identity while it leads to the
-	// page; a canonical link makes many addresses of one page one listing.
-	if q.ItemCode == "" {
-		q.ItemCode = Canonical(p.URL)
-	}
-	if asked, err := url.Parse(ref.URL); err == nil && asked.Scheme == "http" && strings.HasPrefix(q.ItemCode, "https://"+asked.Host) && p.URL.Scheme == "http" {
-		q.ItemCode = ref.ItemCode
-	}
-	q.URL = q.ItemCode
 	a.remember(ref.URL, seen{p.Header.Get("ETag"), p.Header.Get("Last-Modified"), q})
 	return q, nil
 }
@@ -115,8 +108,8 @@ type Input struct {
 }
 
 // Extract reads a quote off an answer, or says why there is none. It is pure.
-// The quote has no time and no adapter's name yet; ItemCode is set where the
-// page names a canonical address of its own.
+// The quote has no time and no adapter's name yet; ItemCode and URL are set where
+// the page names a canonical address of its own.
 func Extract(in Input) (shop.Quote, *shop.Error) {
 	text, _ := fetch.Decode(in.Body, in.ContentType)
 	if in.Status == http.StatusOK && !looksLikeHTML(in.ContentType, text) {
@@ -134,7 +127,9 @@ func Extract(in Input) (shop.Quote, *shop.Error) {
 	if e != nil {
 		return shop.Quote{}, e
 	}
-	q.ItemCode = doc.canonicalAddress()
+	if link := doc.canonicalAddress(); link != nil {
+		q.ItemCode, q.URL = Identity(link), Canonical(link)
+	}
 	q.Evidence = evidence(q)
 	return q, nil
 }

@@ -73,29 +73,6 @@ func TestManyFormsOfOneAddressAreOneListing(t *testing.T) {
 	}
 }
 
-func TestTheCanonicalLinkIsTheIdentityUnlessItLeadsElsewhere(t *testing.T) {
-	for link, want := range map[string]string{
-		"https://shop.example/products/tea": "https://shop.example/products/tea",
-		"/products/tea?utm_source=x":        "https://shop.example/products/tea",
-		"https://www.shop.example/tea":      "https://www.shop.example/tea",
-		"https://other.example/tea":         "",
-		"https://shop.example/":             "",
-	} {
-		u, err := url.Parse("https://shop.example/p/1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		body := `<title>Tea</title><link rel="canonical" href="` + link + `"><script type="application/ld+json">{"@type":"Product","name":"Tea","offers":{"price":"5","priceCurrency":"EUR"}}</script>`
-		q, failed := page.Extract(page.Input{URL: u, Status: 200, ContentType: "text/html", Body: []byte(body)})
-		if failed != nil && failed.Kind != shop.KindEmpty {
-			t.Fatalf("%s: %v", link, failed)
-		}
-		if q.ItemCode != want {
-			t.Errorf("%s: %q, want %q", link, q.ItemCode, want)
-		}
-	}
-}
-
 func TestAQuoteSaysWhereItsPriceStood(t *testing.T) {
 	u, err := url.Parse("https://shop.example/p/1")
 	if err != nil {

@@ -38,6 +38,7 @@ func (d *document) products() []found {
 	formats := [][]*thing{d.jsonLD(g), d.microdata(g), d.rdfaThings(g)}
 	g.link()
 	for _, roots := range formats {
+		d.roots = append(d.roots, roots...)
 		seen := map[*thing]bool{}
 		for _, r := range roots {
 			walk(r, false, false, 0, seen, &d.found)
