@@ -69,6 +69,8 @@ type Request struct {
 	ETag           string // of what is known, for a conditional request
 	LastModified   string
 	Contract       bool // an interface that the operator has a key for: robots.txt does not speak of it
+
+	preface bool // this is robots.txt
 }
 
 // New makes a client.

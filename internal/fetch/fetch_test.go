@@ -308,7 +308,7 @@ func TestRobots(t *testing.T) {
 		}
 	}
 	c.polite.mu.Unlock()
-	for _, s := range []int{404, 500} {
+	for _, s := range []int{401, 403, 404, 410} {
 		status = s
 		if _, err := client(func(o *Options) { o.IgnoreRobots = false }).Get(context.Background(), Request{URL: url + "/no-sokone/p"}); err != nil {
 			t.Errorf("without a robots.txt (%d): %v", s, err)

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"net/url"
 	"sync"
 	"time"
 
@@ -57,21 +58,29 @@ func newPolite(interval time.Duration, now func() time.Time) *polite {
 	return &polite{interval: interval, now: now, hosts: map[string]*place{}}
 }
 
-// closed says why the host is not asked now: it has asked for peace, or it has
-// failed so often that its circuit is open. nil if it may be asked.
-func (p *polite) closed(host string) error {
+// resting says until when the host is left alone, and why: it has asked for
+// peace, or it has failed so often that its circuit is open. A nil why is a host
+// that may be asked.
+func (p *polite) resting(host string) (until time.Time, why *shop.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := p.hosts[host]
-	if h == nil {
-		return nil
+	h, now := p.hosts[host], p.now()
+	switch {
+	case h == nil:
+		return time.Time{}, nil
+	case h.hold.After(now):
+		return h.hold, limited(h.hold.Sub(now))
+	case h.open.After(now):
+		return h.open, &shop.Error{Kind: h.why.Kind, Message: h.why.Message, RetryAfter: h.open.Sub(now), Cause: errOpen}
 	}
-	now := p.now()
-	if wait := h.hold.Sub(now); wait > 0 {
-		return limited(wait)
-	}
-	if wait := h.open.Sub(now); wait > 0 {
-		return &shop.Error{Kind: h.why.Kind, Message: h.why.Message, RetryAfter: wait, Cause: errOpen}
+	return time.Time{}, nil
+}
+
+// closed is the error of who would ask a host that is left alone; nil if it may
+// be asked.
+func (p *polite) closed(host string) error {
+	if _, why := p.resting(host); why != nil {
+		return why
 	}
 	return nil
 }
@@ -106,7 +115,7 @@ func (p *polite) enter(ctx context.Context, host string, pause time.Duration) er
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			p.pass(host)
+			p.pass(host, 0)
 			return ctx.Err()
 		}
 	}
@@ -116,33 +125,41 @@ func (p *polite) enter(ctx context.Context, host string, pause time.Duration) er
 	return nil
 }
 
+// follow lets the next one begin at once. The caller has the turn, and has only
+// read robots.txt: that and the page it was read for are one visit.
+func (p *polite) follow(host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hosts[host].next = p.now()
+}
+
 // leave passes the turn on. hold is how long the host asked us to stay away, and
 // failed what went wrong, if it did.
 func (p *polite) leave(host string, hold time.Duration, failed *shop.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := p.hosts[host]
-	if hold > 0 {
-		h.hold = p.now().Add(min(hold, maxHold))
-	}
 	if h.failures++; failed == nil {
 		h.failures = 0
 	}
 	if over := h.failures - failuresToOpen; over >= 0 {
 		h.why, h.open = failed, p.now().Add(min(openFor*p.interval<<min(over, 10), maxOpen))
 	}
-	p.free(h)
+	p.free(h, hold)
 }
 
-// pass passes the turn on where the host was not asked anything: that says
-// nothing about it, and closes no circuit.
-func (p *polite) pass(host string) {
+// pass passes the turn on where nothing was learnt about the host: no circuit
+// opens or closes by it.
+func (p *polite) pass(host string, hold time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.free(p.hosts[host])
+	p.free(p.hosts[host], hold)
 }
 
-func (p *polite) free(h *place) {
+func (p *polite) free(h *place, hold time.Duration) {
+	if hold > 0 {
+		h.hold = p.now().Add(min(hold, maxHold))
+	}
 	h.waiting--
 	h.token <- struct{}{}
 	if len(p.hosts) > 1024 {
@@ -158,6 +175,18 @@ func (p *polite) forget() {
 			delete(p.hosts, name)
 		}
 	}
+}
+
+// Resting reports whether the host is left alone now, because it asked for peace
+// or its circuit is open; until when, and why. The host may be written in any way
+// that stands in an address, with its port where that is not the usual one.
+func (c *Client) Resting(host string) (until time.Time, why *shop.Error, resting bool) {
+	u, err := url.Parse("https://" + host)
+	if err != nil {
+		return time.Time{}, nil, false
+	}
+	until, why = c.polite.resting(keyOf(u))
+	return until, why, why != nil
 }
 
 // Open counts the hosts whose circuit is open.

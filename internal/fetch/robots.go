@@ -2,8 +2,10 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +19,8 @@ import (
 // half megabyte that a crawler must read.
 const (
 	robotsFor      = 24 * time.Hour
-	robotsAgain    = time.Hour // after one that could not be read
+	robotsAgain    = time.Hour           // after one that is no robots.txt
+	robotsMissing  = 30 * 24 * time.Hour // after which one that cannot be reached forbids nothing
 	maxRobots      = 512 << 10
 	maxRobotsHosts = 4096
 	maxCrawlDelay  = time.Minute
@@ -38,6 +41,8 @@ type robots struct {
 type rules struct {
 	group *robotstxt.Group // nil allows everything
 	until time.Time
+	lost  time.Time // since when it could not be reached; zero if it was
+	none  bool      // it has never been reached
 }
 
 func newRobots(now func() time.Time) *robots {
@@ -67,11 +72,9 @@ func (r rules) pause() time.Duration {
 	return min(r.group.CrawlDelay, maxCrawlDelay)
 }
 
-// of is what the host of u wants. A robots.txt that is missing, or that cannot be
-// read, forbids nothing: whoever cannot serve it does not serve products either,
-// and says so itself. The caller must not hold the host's turn: robots.txt is a
-// request like any other. All who ask at once share it, and one who leaves does
-// not end it.
+// of is what the host of u wants. The caller must not hold the host's turn:
+// robots.txt is a request like any other. All who ask at once share it, and one
+// who leaves does not end it.
 func (r *robots) of(ctx context.Context, c *Client, u *url.URL, host string) (rules, error) {
 	r.mu.Lock()
 	known, ok := r.known[host]
@@ -92,28 +95,62 @@ func (r *robots) of(ctx context.Context, c *Client, u *url.URL, host string) (ru
 	}
 }
 
+// read asks for robots.txt. One that the shop says it does not have, or that is
+// none, forbids nothing. While one cannot be reached, what it said last holds;
+// where that is not known nothing is read, and the fault is the error, until it
+// has been so for a month (RFC 9309, section 2.3.1).
 func (r *robots) read(ctx context.Context, c *Client, u *url.URL, host string) (rules, error) {
 	found := rules{until: r.now().Add(robotsAgain)}
 	at := url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
-	p, err := c.get(ctx, Request{URL: at.String(), Accept: "text/plain", Contract: true})
-	switch {
-	case err != nil && ctx.Err() != nil:
+	p, err := c.get(ctx, Request{URL: at.String(), Accept: "text/plain", Contract: true, preface: true})
+	if err != nil && ctx.Err() != nil {
 		return rules{}, unreachable(ctx.Err()) // it had no turn in time: nothing is known
-	case err != nil && shop.AsError(err).Kind == shop.KindRateLimited:
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, known := r.known[host]
+	switch kind := kindOf(err); {
+	case kind == shop.KindRateLimited:
 		return rules{}, err
+	case errors.Is(err, errRedirects):
+	case kind == shop.KindNetwork || kind == shop.KindServer:
+		found = before
+		if found.none = before.none || !known; before.lost.IsZero() {
+			found.lost = r.now()
+		}
+		switch {
+		case r.now().Sub(found.lost) >= robotsMissing:
+			found.group, found.none, found.until = nil, false, r.now().Add(robotsAgain)
+		case found.none:
+			r.keep(host, found)
+			e := *shop.AsError(err)
+			e.Message = strings.TrimSuffix(e.Message, ".") + ", when it was asked for its robots.txt."
+			return rules{}, &e
+		default:
+			found.until = r.now().Add(robotsAgain)
+		}
 	case err != nil:
 	case p.Status == http.StatusOK:
 		if data, err := robotstxt.FromBytes(p.Body[:min(len(p.Body), maxRobots)]); err == nil {
-			found = rules{data.FindGroup(robotsName), r.now().Add(robotsFor)}
+			found = rules{group: data.FindGroup(robotsName), until: r.now().Add(robotsFor)}
 		}
 	case p.Status >= 400 && p.Status < 500:
 		found.until = r.now().Add(robotsFor) // there is none
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.keep(host, found)
+	return found, nil
+}
+
+func (r *robots) keep(host string, found rules) {
 	if len(r.known) >= maxRobotsHosts {
 		clear(r.known)
 	}
 	r.known[host] = found
-	return found, nil
+}
+
+func kindOf(err error) shop.Kind {
+	if err == nil {
+		return ""
+	}
+	return shop.AsError(err).Kind
 }

@@ -18,7 +18,7 @@ func (c *Client) get(ctx context.Context, r Request) (*Page, error) {
 	if err != nil {
 		return nil, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a web page.", Cause: bare(err)}
 	}
-	v := visit{Client: c, left: c.Timeout}
+	v := visit{Client: c, left: c.Timeout, preface: r.preface, person: shop.IsAnew(ctx)}
 	defer v.end()
 	u = c.Guard.Upgrade(ctx, u)
 	for range maxRedirects + 1 {
@@ -34,14 +34,19 @@ func (c *Client) get(ctx context.Context, r Request) (*Page, error) {
 		}
 		u = to
 	}
-	return nil, unreachable(errors.New("too many redirects"))
+	return nil, unreachable(errRedirects)
 }
+
+// errRedirects is for the log.
+var errRedirects = errors.New("too many redirects")
 
 // visit is one Get with its redirects. It has the turn at one host at a time,
 // and keeps it while it is sent about within that host.
 type visit struct {
 	*Client
-	left time.Duration // of the timeout; waiting for a turn does not count
+	left    time.Duration // of the timeout; waiting for a turn does not count
+	preface bool          // it reads robots.txt, and the page follows
+	person  bool          // somebody waits: what fails is not held against the host, or five broken addresses that one pastes would close a shop to all
 
 	host   string        // whose turn it has; "" for none
 	rules  rules         // that host's
@@ -54,12 +59,15 @@ type visit struct {
 func (v *visit) end() {
 	switch {
 	case v.host == "":
-	case v.asked:
-		v.polite.leave(v.host, v.hold, v.failed)
+	case !v.asked, v.failed != nil && v.person:
+		v.polite.pass(v.host, v.hold)
 	default:
-		v.polite.pass(v.host)
+		if v.preface {
+			v.polite.follow(v.host)
+		}
+		v.polite.leave(v.host, v.hold, v.failed)
 	}
-	*v = visit{Client: v.Client, left: v.left}
+	*v = visit{Client: v.Client, left: v.left, preface: v.preface, person: v.person}
 }
 
 // turn waits for the turn at the host of u, unless the host has asked for peace,
