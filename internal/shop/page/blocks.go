@@ -163,7 +163,7 @@ func (w *blockWalker) walk(n *html.Node, style run, depth int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch c.Type {
 		case html.TextNode:
-			if style.text = spaced(c.Data); w.size < maxBlock && (w.size > 0 || style.text != " ") {
+			if style.text = spaced(c.Data[:min(len(c.Data), 4*maxBlock)]); w.size < maxBlock && (w.size > 0 || style.text != " ") {
 				w.cur.runs = append(w.cur.runs, style)
 				w.size += len(style.text)
 			}
@@ -344,7 +344,7 @@ func isSpaced(s string) bool {
 	was := byte('x')
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if c == ' ' && was == ' ' || c >= '\t' && c <= '\r' || c == 0xc2 || c == 0xe1 || c == 0xe2 || c == 0xe3 && strings.HasPrefix(s[i:], "\u3000") {
+		if c == ' ' && was == ' ' || c >= '\t' && c <= '\r' || c == 0xc2 || c == 0xe1 || c == 0xe2 && i+1 < len(s) && s[i+1] <= 0x81 || strings.HasPrefix(s[i:], "\u3000") {
 			return false
 		}
 		was = c

@@ -223,7 +223,7 @@ func textOf(e *html.Node) string {
 			break
 		}
 		if n.Type == html.TextNode && n.Parent != nil && n.Parent.DataAtom != atom.Script && n.Parent.DataAtom != atom.Style {
-			b.WriteString(n.Data)
+			b.WriteString(n.Data[:min(len(n.Data), maxText)])
 			b.WriteByte(' ')
 		}
 	}

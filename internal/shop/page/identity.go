@@ -94,12 +94,12 @@ func Identity(u *url.URL) string {
 }
 
 // samePage reports whether two addresses name one page, whatever their scheme.
-func samePage(a, b *url.URL) bool {
-	plain := func(u *url.URL) string {
-		_, rest, _ := strings.Cut(Identity(u), "://")
-		return rest
-	}
-	return plain(a) == plain(b)
+func samePage(a, b *url.URL) bool { return pageKey(a) == pageKey(b) }
+
+// pageKey is Identity without the scheme.
+func pageKey(u *url.URL) string {
+	_, rest, _ := strings.Cut(Identity(u), "://")
+	return rest
 }
 
 // canonicalAddress is what the page says its own address is; nil where that is not

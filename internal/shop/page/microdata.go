@@ -120,7 +120,7 @@ func priceText(e *html.Node) string {
 		if n.Type != html.TextNode {
 			continue
 		}
-		s := strings.TrimSpace(n.Data)
+		s := strings.TrimSpace(n.Data[:min(len(n.Data), maxText)])
 		if p := n.Parent; p != nil && p != e && isFraction(p) && len(s) == 2 && digitsOnly(s) && endsInDigit(b.String()) {
 			b.WriteByte('.')
 		} else if b.Len() > 0 && s != "" {

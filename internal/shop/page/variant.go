@@ -1,7 +1,6 @@
 package page
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -25,22 +24,28 @@ func (d *document) variantOffers(p *thing) (offers []*thing, variants, gone bool
 	}
 	chosenBy := map[string][]string{} // the query's names that choose a variant, with their values
 	queries := map[string]bool{}
+	var here []*thing // the variants with the page's own address: it names one only if it is one's alone
 	for _, v := range list {
+		mine := false
 		for _, ref := range []string{v.text("url"), v.id, firstURL(of[v])} {
 			u := d.resolve(ref)
 			if u == nil || d.url == nil || u.Fragment != "" { // "#offer" names a thing, and no page
 				continue
 			}
-			if samePage(u, d.url) && !d.shared(list, of, u) {
-				return of[v], false, false
-			}
+			mine = mine || samePage(u, d.url)
 			if strings.TrimSuffix(u.Path, "/") == strings.TrimSuffix(d.url.Path, "/") && u.RawQuery != "" {
-				queries[Canonical(u)] = true
+				queries[pageKey(u)] = true
 				for name, values := range u.Query() {
 					chosenBy[name] = append(chosenBy[name], values...)
 				}
 			}
 		}
+		if mine {
+			here = append(here, v)
+		}
+	}
+	if len(here) == 1 {
+		return of[here[0]], false, false
 	}
 	if d.url != nil {
 		for name, values := range d.url.Query() {
@@ -61,17 +66,6 @@ func (d *document) variantOffers(p *thing) (offers []*thing, variants, gone bool
 		offers = append(offers, of[v]...)
 	}
 	return offers, p.is("productgroup") || len(p.things("hasvariant")) > 0 || len(queries) > 1, false
-}
-
-// shared reports an address that several variants give: it names none of them.
-func (d *document) shared(list []*thing, of map[*thing][]*thing, u *url.URL) bool {
-	n := 0
-	for _, v := range list {
-		if other := d.resolve(first(v.text("url"), firstURL(of[v]))); other != nil && samePage(other, u) {
-			n++
-		}
-	}
-	return n > 1
 }
 
 func firstURL(offers []*thing) string {
