@@ -39,6 +39,7 @@ type document struct {
 	roots []*thing // all that the page says in a machine's words, once the products were asked for
 	found []found  // the products, once they were asked for
 	asked bool
+	key   string     // pageKey of the address, once it was asked for
 	lines []block    // of the page's own text, once they were asked for
 	seen  []sighting // the amounts in it
 }

@@ -96,6 +96,14 @@ func Identity(u *url.URL) string {
 // samePage reports whether two addresses name one page, whatever their scheme.
 func samePage(a, b *url.URL) bool { return pageKey(a) == pageKey(b) }
 
+// here is the key of the page's own address.
+func (d *document) here() string {
+	if d.key == "" && d.url != nil {
+		d.key = pageKey(d.url)
+	}
+	return d.key
+}
+
 // pageKey is Identity without the scheme.
 func pageKey(u *url.URL) string {
 	_, rest, _ := strings.Cut(Identity(u), "://")

@@ -21,15 +21,16 @@ type finding struct {
 const (
 	variantsDiffer = "The variants of this product cost different prices, and the address names none of them. Choose one on the page and copy the address again."
 	variantGone    = "The variant that this address names is not on the page any more. Choose one on the page and copy the address again."
+	tooMany        = "This product has more variants than can be told apart."
 )
 
 // offer finds the price that is paid for the product: of the variant that the
 // address names, else of all its offers. Offers that are no sale to everybody are
 // left out; of the others the lowest that can be bought counts.
 func (d *document) offer(p *thing) (f finding) {
-	offers, variants, gone := d.variantOffers(p)
-	if gone {
-		f.refused = variantGone
+	offers, variants, refused := d.variantOffers(p)
+	if refused != "" {
+		f.refused = refused
 		return f
 	}
 	type priced struct {

@@ -167,9 +167,15 @@ func (d *document) sameAgain(products []found) (*thing, bool) {
 }
 
 func (d *document) ofThisAddress(p found) bool {
+	here, canonical := d.here(), ""
+	if d.canonical != nil {
+		canonical = pageKey(d.canonical)
+	}
 	for _, ref := range []string{p.text("url"), p.text("mainentityofpage"), p.id, firstURL(p.things("offers"))} {
-		if u := d.resolve(ref); u != nil && d.url != nil && ref != "" && (samePage(u, d.url) || d.canonical != nil && samePage(u, d.canonical)) {
-			return true
+		if u := d.resolve(ref); u != nil {
+			if key := pageKey(u); key == here || key == canonical {
+				return true
+			}
 		}
 	}
 	return false

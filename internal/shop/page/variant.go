@@ -5,12 +5,19 @@ import (
 	"strings"
 )
 
+// maxVariants is more than any product has.
+const maxVariants = 5_000
+
 // variantOffers are the product's offers: those of the variant that the address
 // names, or all. Variants are said to be such, or are offers whose addresses
 // differ in their query alone. One that the address names and the page does not
 // have is gone, and no other takes its place.
-func (d *document) variantOffers(p *thing) (offers []*thing, variants, gone bool) {
+func (d *document) variantOffers(p *thing) (offers []*thing, variants bool, refused string) {
 	offers = flatten(p.things("offers"))
+	if len(offers)+len(p.things("hasvariant")) > maxVariants {
+		return nil, true, tooMany
+	}
+	here := d.here()
 	of := map[*thing][]*thing{}
 	list := p.things("hasvariant")
 	for _, v := range list {
@@ -24,15 +31,15 @@ func (d *document) variantOffers(p *thing) (offers []*thing, variants, gone bool
 	}
 	chosenBy := map[string][]string{} // the query's names that choose a variant, with their values
 	queries := map[string]bool{}
-	var here []*thing // the variants with the page's own address: it names one only if it is one's alone
+	var mine []*thing // the variants with the page's own address: it names one only if it is one's alone
 	for _, v := range list {
-		mine := false
+		same := false
 		for _, ref := range []string{v.text("url"), v.id, firstURL(of[v])} {
 			u := d.resolve(ref)
 			if u == nil || d.url == nil || u.Fragment != "" { // "#offer" names a thing, and no page
 				continue
 			}
-			mine = mine || samePage(u, d.url)
+			same = same || pageKey(u) == here
 			if strings.TrimSuffix(u.Path, "/") == strings.TrimSuffix(d.url.Path, "/") && u.RawQuery != "" {
 				queries[pageKey(u)] = true
 				for name, values := range u.Query() {
@@ -40,12 +47,12 @@ func (d *document) variantOffers(p *thing) (offers []*thing, variants, gone bool
 				}
 			}
 		}
-		if mine {
-			here = append(here, v)
+		if same {
+			mine = append(mine, v)
 		}
 	}
-	if len(here) == 1 {
-		return of[here[0]], false, false
+	if len(mine) == 1 {
+		return of[mine[0]], false, ""
 	}
 	if d.url != nil {
 		for name, values := range d.url.Query() {
@@ -54,18 +61,18 @@ func (d *document) variantOffers(p *thing) (offers []*thing, variants, gone bool
 			}
 			for _, v := range list {
 				if slices.Contains([]string{v.text("sku"), v.text("productid"), v.text("mpn"), v.text("gtin", "gtin13")}, values[0]) {
-					return of[v], false, false
+					return of[v], false, ""
 				}
 			}
 			if known := chosenBy[name]; len(known) > 0 && !slices.Contains(known, values[0]) {
-				return nil, true, true
+				return nil, true, variantGone
 			}
 		}
 	}
 	for _, v := range p.things("hasvariant") {
 		offers = append(offers, of[v]...)
 	}
-	return offers, p.is("productgroup") || len(p.things("hasvariant")) > 0 || len(queries) > 1, false
+	return offers, p.is("productgroup") || len(p.things("hasvariant")) > 0 || len(queries) > 1, ""
 }
 
 func firstURL(offers []*thing) string {
