@@ -1,7 +1,7 @@
 // A small chart for a card: the shape of ninety days, loaded when it comes into view.
 import { html, useEffect, useRef, useState } from './html.js';
 import * as api from './api.js';
-import { steps } from './chart.js';
+import { steps } from './history.js';
 
 const DAYS = 90;
 const WIDTH = 72;
