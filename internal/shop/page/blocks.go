@@ -68,11 +68,14 @@ var (
 	asideNames = regexp.MustCompile(`(?i)(^|[^a-z])(related|similar|recommend|recommended|recommendations|carousel|slider|upsells?|cross-?sells?|recently|also|mini-?cart|(header|side|top|nav|my|shopping)-?(cart|basket)|(cart|basket)-?(drawer|preview|dropdown|summary|count|total|totals|widget|link|icon|modal|popup)|menu|nav|navigation|navbar|footer|sidebar|reviews?|ranking|breadcrumbs?|cookie|consent|newsletter|topbar|header|sponsored|accessories|bundle|bought|viewed|suggestions?)([^a-z]|$)|a-carousel|sims-`)
 	asideWords = regexp.MustCompile(`(?i)^\s*(similar|related|you may also|customers (who|also)|recommended|recently viewed|frequently bought|sponsored|ähnliche|kunden|das könnte|produits similaires|vous aimerez|関連|おすすめ|この商品を|最近チェック|よく一緒に)`)
 	asideHead  = regexp.MustCompile(`(?i)recently viewed|related|similar|you (may|might) also|also (bought|viewed|like)|recommended|frequently bought|ähnliche|kunden kauften|関連|おすすめ|最近チェック|よく一緒に`)
-	struckName = regexp.MustCompile(`(?i)(^|[^a-z])(old|was|strike|struck|crossed|line-through|list-?price|rrp|msrp|uvp|compare|before|original|regular-price|price-regular|price-item--regular|price--original|previous)([^a-z]|$)`)
+	struckName = regexp.MustCompile(`(?i)(^|[^a-z])(old|was|strike|struck|crossed|line-through|list-?price|rrp|msrp|uvp|compare|before|original|non-sale|price--original|previous)([^a-z]|$)`)
 	pricedName = regexp.MustCompile(`(?i)price|preis|prix|precio|prezzo|preco|preço|kakaku|(^|[^a-z])(cena|hinta|pris|amount|a-offscreen)([^a-z]|$)|価格|値段`)
 	hiddenCSS  = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
 	struckCSS  = regexp.MustCompile(`(?i)line-through`)
 )
+
+// qualified are names that say that there is something else: "has-discount".
+var qualified = regexp.MustCompile(`(?i)(^|[^a-z])(has|with|is|no)-[a-z-]+`)
 
 // cartName is the whole name of the shopper's cart; "add-to-cart" is the
 // product's own form.
@@ -133,8 +136,9 @@ func (w *blockWalker) names(list string) names {
 		n.box = n.box || boxName.MatchString(name)
 		n.aside = n.aside || cartName.MatchString(name)
 	}
+	own := qualified.ReplaceAllString(list, " ")
 	for _, k := range kindOfClass {
-		if k.re.MatchString(list) {
+		if k.re.MatchString(own) {
 			n.kind = k.why
 			break
 		}

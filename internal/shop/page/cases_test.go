@@ -14,7 +14,7 @@ func TestCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds, counts := Scores(results)
-	for _, kind := range []string{"pages", "traps", "prices", "titles", "jsonld", "microdata", "rdfa", "shown", "stock", "noproduct", "cross", "which", "tongues"} {
+	for _, kind := range []string{"pages", "traps", "prices", "titles", "jsonld", "microdata", "rdfa", "shown", "stock", "noproduct", "cross", "which", "tongues", "software"} {
 		if !slices.Contains(kinds, kind) {
 			t.Errorf("no case of %s was tried", kind)
 		}

@@ -48,6 +48,7 @@ var (
 		{"used", words(`\bused\b`, `\b(refurbished|gebraucht|pre-?owned|d.occasion|usato|segunda mano|tweedehands|używan[ey])\b`, `中古`)},
 		{"rent", words(`\brent`, `leih`, `miete`, `location`, `レンタル`)},
 		{"a bid", words(`auction`, `current bid`, `starting bid`, `gebot`, `enchère`, `入札`, `現在価格.*入札`)},
+		{"a conversion", words(`(approx(imately)?\.?|≈|umgerechnet|environ|約)\s*$`)},
 		{"on top", words(`(plus|zzgl\.?|\+|add|extra)\s*(2-year|\d+ year)?\s*$`)},
 		{"a tax, a deposit or a fee", words(`pfand`, `deposit`, `consigne`, `statiegeld`, `[ée]co-?part`, `\bdont\b`, `davon`, `of which`, `fee\b`, `手数料`, `protection`, `warranty`, `garantie`, `延長保証`, `estimated tax`, `\bduty\b`, `steuer:?\s*$`)},
 		{"a threshold", words(`\b(over|above|ab einem|mindest[a-z]*|minimum|from orders|orders of|spend|acima de|oltre|vanaf)\s*$`, `mindestbestellwert`, `dès`, `以上`, `满`, `滿`)},

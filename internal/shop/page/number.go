@@ -39,7 +39,7 @@ func digitsOf(s string) string {
 			return ','
 		case r == '−' || r == '‐' || r == '‑':
 			return '-'
-		case r == '\u200e' || r == '\u200f' || r == '\u061c':
+		case r == '\u200e' || r == '\u200f' || r == '\u061c' || r == '\u200b' || r == '\u2060' || r == '\ufeff' || r == '\u00ad': // marks that are not seen
 			return -1
 		}
 		return r

@@ -223,7 +223,13 @@ func agreeing(s string, spans [][]int) bool {
 	return true
 }
 
+// negative reports a minus that touches the number or its sign, and nothing before
+// it: a dash with a blank behind it is none.
 func negative(s string, at int) bool {
-	before := strings.TrimRight(s[:at], " ")
-	return strings.HasSuffix(before, "-") && (len(before) == 1 || strings.ContainsAny(before[len(before)-2:len(before)-1], " \t€£$¥("))
+	for _, before := range []string{strings.TrimRight(s[:at], " "), beforeSign(s[:at])} {
+		if rest, ok := strings.CutSuffix(before, "-"); ok && (rest == "" || strings.ContainsAny(rest[len(rest)-1:], " \t€£$¥(")) {
+			return true
+		}
+	}
+	return false
 }

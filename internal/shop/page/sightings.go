@@ -2,6 +2,7 @@ package page
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/sokone/sokone/internal/money"
@@ -72,7 +73,7 @@ func (d *document) sightingsIn(b block) []sighting {
 			continue
 		}
 		label := beforeSign(before)
-		if strings.TrimSpace(before) == "" && i == 0 {
+		if strings.TrimSpace(label) == "" && i == 0 {
 			label = b.before
 		}
 		label = percentOff.ReplaceAllString(label, " ")
@@ -230,16 +231,21 @@ func (d *document) visiblePrice() (sighting, bool) {
 		if len(fit) == 0 {
 			continue
 		}
+		fit, nearest = d.inPageCurrency(fit), d.inPageCurrency(nearest)
 		if agree(fit) || fit[0].priced && agree(nearest) && (fit[0].box || d.stockNear() >= nearest[0].near) {
 			return nearest[0], true
 		}
 		return sighting{}, false
 	}
 	// What would be another kind of price beside one that is paid is the price alone.
-	for _, why := range []string{regular, perMonth} {
+	for _, alone := range []func(sighting) bool{
+		func(g sighting) bool { return g.why == regular },
+		func(g sighting) bool { return g.kind == withoutTax && g.why == withoutTax }, // by class: shops without taxes keep the name
+		func(g sighting) bool { return g.why == perMonth },
+	} {
 		var fit []sighting
 		for _, g := range all {
-			if g.why == why {
+			if alone(g) {
 				fit = append(fit, g)
 			}
 		}
@@ -248,6 +254,25 @@ func (d *document) visiblePrice() (sighting, bool) {
 		}
 	}
 	return sighting{}, false
+}
+
+// inPageCurrency are those in the currency that the page is in, where there are
+// several currencies.
+func (d *document) inPageCurrency(all []sighting) []sighting {
+	if len(all) == 0 || !slices.ContainsFunc(all, func(g sighting) bool { return !g.amount.SameCurrency(all[0].amount) }) {
+		return all
+	}
+	main := d.pageCurrency()
+	var in []sighting
+	for _, g := range all {
+		if g.amount.Currency() == main {
+			in = append(in, g)
+		}
+	}
+	if in == nil {
+		return all
+	}
+	return in
 }
 
 func agree(all []sighting) bool {
@@ -262,7 +287,7 @@ func agree(all []sighting) bool {
 func candidatesOf(all []sighting, won money.Amount) []shop.Candidate {
 	var out []shop.Candidate
 	for _, g := range all[:min(len(all), 20)] {
-		out = append(out, shop.Candidate{FoundBy: "page", Price: g.amount, Text: g.line, Won: (g.paid || g.why == regular || g.why == perMonth) && g.amount.Equal(won), Why: g.why})
+		out = append(out, shop.Candidate{FoundBy: "page", Price: g.amount, Text: g.line, Won: (g.paid || won.Equal(g.amount) && (g.why == regular || g.why == perMonth || g.why == withoutTax)) && g.amount.Equal(won), Why: g.why})
 	}
 	return out
 }
