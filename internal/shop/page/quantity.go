@@ -17,6 +17,7 @@ import (
 // measures are units of content: the base unit, and how much of it one is.
 var measures = map[string]struct{ base, size string }{
 	"kg": {"g", "1000"}, "キロ": {"g", "1000"}, "g": {"g", "1"}, "グラム": {"g", "1"}, "lb": {"g", "453.592"}, "lbs": {"g", "453.592"}, "oz": {"g", "28.3495"},
+	"fl oz": {"ml", "29.5735"}, "fl. oz": {"ml", "29.5735"}, "fl. oz.": {"ml", "29.5735"},
 	"l": {"ml", "1000"}, "リットル": {"ml", "1000"}, "ml": {"ml", "1"}, "ミリリットル": {"ml", "1"}, "cl": {"ml", "10"}, "dl": {"ml", "100"}, "litre": {"ml", "1000"}, "litres": {"ml", "1000"}, "liter": {"ml", "1000"},
 	"m": {"m", "1"}, "メートル": {"m", "1"},
 }
@@ -26,7 +27,7 @@ var measures = map[string]struct{ base, size string }{
 var counts = map[string]string{
 	"ロール": "roll", "巻": "roll", "roll": "roll", "rolls": "roll", "rouleaux": "roll", "rollen": "roll", "rollos": "roll",
 	"枚": "sheet", "blatt": "sheet", "sheets": "sheet", "feuilles": "sheet", "hojas": "sheet",
-	"組": "set", "足": "pair", "paar": "pair", "pairs": "pair", "paires": "pair",
+	"組": "set", "足": "pair", "膳": "pair", "paar": "pair", "pairs": "pair", "paires": "pair",
 	"粒": "tablet", "錠": "tablet", "カプセル": "tablet",
 	"食": "serving", "servings": "serving",
 	"個": "piece", "本": "piece", "ピース": "piece", "台": "piece", "缶": "piece", "冊": "piece", "個入": "piece",
@@ -46,21 +47,26 @@ var (
 		`(?:up to|max\.?|bis|まで|最大|耐荷重)\s*\d+(?:[.,]\d+)?\s*(?:kg|g|l)\b`,                       // a load
 		`\d+\s*[x×]\s*\d+(?:[.,]\d+)?\s*mm(?:²|2)`,                                              // the cross-section of a cable
 		`\d+(?:[.,]\d+)?\s*(?:mm|cm|㎜|㎝)(?:\s*[x×*]\s*\d+(?:[.,]\d+)?\s*(?:mm|cm)\b)*\s*[x×*]?`, // a width
-		`\d+\s*枚ずつ`, `\d+\s*倍`, `\d+\s*段`, `\d+\s*カット`, `\d+\s*歳`, `\d+(?:\.\d+)?\s*(?:ヶ月|か月|カ月|ケ月|months?|jahre|years?)`,
+		`\d+(?:[.,]\d+)?\s*(?:g\s*/\s*(?:m2|qm)|gsm\b)`,                                         // of paper
+		`\d+\s*枚ずつ`, `\d+\s*枚切り?`, `\d+\s*倍`, `\d+\s*段`, `\d+\s*カット`, `\d+\s*歳`, `\d+(?:\.\d+)?\s*(?:ヶ月|か月|カ月|ケ月|months?|jahre|years?)`,
 		`\d+(?:\.\d+)?\s*(?:インチ|inch(?:es)?|型|世代|w形?|v|mah|gb|tb|hz|dpi|iu|µg|mg|度|°|℃)(?:[^a-z]|$)`, `単\d形?`, `\d+\s*in\s*1`, `\d+-lagig`, `\d+-ply`, `\d+枚刃`,
 		`\d+(?:[.,]\d+)?\s*%\s*(?:vol|abv|オフ|off|国産)?`, `\d+\s*(?:washes|lavages|waschgänge|loads|lavados|回分?)`, `\b(?-i:[A-WYZ])\d+`,
 	}, "|"))
 	bonus = regexp.MustCompile(`(?i)\+\s*(\d+)\s*%\s*(?:gratis|free|extra|増量|mehr|gratuit)`)
 	// durable goods have a capacity, which is not what is in them.
-	durable = regexp.MustCompile(`(?i)(?:ゴミ|ごみ|ポリ)袋|ケトル|kettle|炊飯器|冷蔵庫|水筒|ボトル本体|鍋|リュック|rucksack|backpack|sac à dos|タンク|\bbin\b|mülleimer|ゴミ箱|クーラーボックス|microwave|電子レンジ|加湿器|\bbags?\b|mug|マグ|タンブラー|garbage`)
+	durable = regexp.MustCompile(`(?i)(?:ゴミ|ごみ|ポリ)袋|(?:紙|プラ)(?:コップ|カップ|皿)|計量カップ|保存容器|タッパー|フリーザーバッグ|ジッパー|paper cups?|plastic cups?|containers?\b|carafe|pitcher|lunch ?box|ケトル|kettle|炊飯器|冷蔵庫|水筒|ボトル本体|鍋|リュック|rucksack|backpack|sac à dos|タンク|\bbin\b|mülleimer|ゴミ箱|クーラーボックス|microwave|電子レンジ|加湿器|(?:trash|garbage|bin|freezer|storage|sandwich|tote|shopping|travel|gym|sports|cool|cooler|laundry|messenger|duffel) bags?\b|mug|マグ|タンブラー|garbage`)
 	// model is a letter with a number: a part of a name.
 	model = regexp.MustCompile(`\b([A-Za-z]+)-?[0-9]+[A-Za-z0-9]*(?:-[A-Za-z0-9]+)*`)
 	// unsure are words by which a title leaves open how much there is: more for the
 	// same price, which the stated content may hold already, several sizes or sorts.
 	unsure = regexp.MustCompile(`(?i)[0-9]\s*%\s*(?:増量|extra|more|mehr)|\b(?:duo|twin ?pack|bipack|doppelpack|assort\w*)\b|\b[0-9] (?:for|für|pour|por) [0-9]\b|[0-9]\s*種|全\s*[0-9]+\s*巻|[0-9]\s*巻セット|[0-9]\s*(?:kg|g|ml|cl|l)\s*(?:/|／|、|\bor\b|\boder\b|\bou\b|または)\s*[0-9.,]+\s*(?:kg|g|ml|cl|l)\b`)
 	// dozens are twelves, and a "lot de 3" three.
-	dozens  = regexp.MustCompile(`(?i)([0-9]+)\s*(?:ダース|dozen|dutzend|douzaines?|docenas?)`)
-	lotOf   = regexp.MustCompile(`(?i)\b(?:lot|pack|set|box|case|boîte|caja|paquete|confezione) (?:de|of|da|di) ([0-9]+)\b`)
+	dozens = regexp.MustCompile(`(?i)([0-9]+)\s*(?:ダース|dozen|dutzend|douzaines?|docenas?)`)
+	lotOf  = regexp.MustCompile(`(?i)\b(?:lot|pack|set|box|case|boîte|caja|paquete|confezione) (?:de|of|da|di) ([0-9]+)\b`)
+	// largeRolls are rolls all the same.
+	largeRolls = regexp.MustCompile(`(?i)([0-9]+)\s*(?:double|triple|mega|jumbo|giant|family|super|maxi)[ -]+(rolls?|rollen|rouleaux)\b`)
+	// twoPly says the same twice: 150 sets of two sheets are 300 sheets.
+	twoPly  = regexp.MustCompile(`([0-9]+)\s*組\s*[/・,]?\s*([0-9]+)\s*枚`)
 	packOf  = regexp.MustCompile(`(?i)^(?:pack|case|box|set) of (\d+)$|^(\d+)[ -]?(?:pack|er[- ]?pack)$|^x(\d+)$`)
 	bracket = regexp.MustCompile(`[（(\[【〔]([^）)\]】〕]*)[）)\]】〕]`)
 )
@@ -94,6 +100,12 @@ type factor struct {
 	start   int
 }
 
+// most is more pieces than a shopper buys at once: numbers were taken together
+// that do not belong together.
+var most = big.NewRat(100_000, 1)
+
+func isMeasure(unit string) bool { return unit == "g" || unit == "ml" || unit == "m" }
+
 // Quantity reads how much a package holds from its title, in a base unit: "500ml
 // ×24本" is 12 000 ml, "12ロール×6" 72 rolls. Unsure is none.
 func Quantity(title string) shop.Quantity {
@@ -110,7 +122,8 @@ func Quantity(title string) shop.Quantity {
 		}
 		return n.Mul(n, big.NewInt(12)).String() + "本"
 	})
-	s = lotOf.ReplaceAllString(s, " x$1 ")
+	s = largeRolls.ReplaceAllString(lotOf.ReplaceAllString(s, " x$1 "), "$1 $2")
+	s = twoPly.ReplaceAllString(s, "${1}組")
 	s, inside := brackets(s)
 	fs := factors(s)
 	total, unit := product(fs, durable.MatchString(s))
@@ -121,6 +134,13 @@ func Quantity(title string) shop.Quantity {
 		case u == "":
 		case unit == "": // only the bracket says it
 			total, unit = t, u
+		case isMeasure(unit) && !isMeasure(u) && holdsPacks(fs) && !strings.Contains(b, "付") && pieces(fs).Cmp(t) != 0:
+			// "600ml 1ケース(24本)": the bracket says what is in the case. Of several it
+			// may speak of one or of all.
+			if pieces(fs).Cmp(big.NewRat(1, 1)) != 0 {
+				return shop.Quantity{}
+			}
+			total.Mul(total, t)
 		case (unit == "piece" || unit == "m") && u == "roll" && pieces(fs).Cmp(t) == 0:
 			total, unit = t, u // "8個入×8 (64ロール)": the bracket says what the pieces are
 		case unit == "piece" && u != "piece" && onlyPacks(fs):
@@ -132,7 +152,7 @@ func Quantity(title string) shop.Quantity {
 			total, unit = t, u
 		}
 	}
-	if unit == "" || total.Sign() <= 0 {
+	if unit == "" || total.Sign() <= 0 || !isMeasure(unit) && total.Cmp(most) > 0 {
 		return shop.Quantity{}
 	}
 	if percent != nil {
@@ -179,6 +199,18 @@ func pieces(fs []factor) *big.Rat {
 
 func onlyPacks(fs []factor) bool {
 	return !slices.ContainsFunc(fs, func(f factor) bool { return f.kind != "pack" && f.kind != "" || f.base != "" })
+}
+
+// holdsPacks reports that what is counted is packs, and nothing that is in them.
+func holdsPacks(fs []factor) bool {
+	packs := false
+	for _, f := range fs {
+		if f.base == "" && f.kind != "pack" {
+			return false
+		}
+		packs = packs || f.kind == "pack"
+	}
+	return packs
 }
 
 func hasCount(fs []factor, n *big.Rat) bool {
@@ -349,11 +381,20 @@ func sameAgain(n, measure, times *big.Rat) bool {
 	return false
 }
 
-// withoutTotal leaves out a last count that repeats what the others multiply to:
-// 30枚×10箱 300枚.
+// withoutTotal leaves out a last count that repeats what counts before it multiply
+// to: 30枚×10箱 300枚, 150組 5箱×12パック 60箱. Sheets on a roll are its length, and
+// no number of pieces.
 func withoutTotal(fs []factor) []factor {
-	if n := len(fs); n >= 3 && fs[n-1].isCount && !fs[n-1].times && pieces(fs[:n-1]).Cmp(fs[n-1].n) == 0 {
-		return fs[:n-1]
+	if n := len(fs); n >= 3 && fs[n-1].isCount && !fs[n-1].times {
+		for from := range n - 2 {
+			if pieces(fs[from:n-1]).Cmp(fs[n-1].n) == 0 {
+				fs = fs[:n-1]
+				break
+			}
+		}
+	}
+	if slices.ContainsFunc(fs, func(f factor) bool { return f.kind == "roll" }) {
+		fs = slices.DeleteFunc(slices.Clone(fs), func(f factor) bool { return f.kind == "sheet" })
 	}
 	return fs
 }
