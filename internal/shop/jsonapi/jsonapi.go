@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sokone/sokone/internal/fetch"
+	"github.com/sokone/sokone/internal/money"
 	"github.com/sokone/sokone/internal/shop"
 )
 
@@ -45,6 +46,15 @@ func Get(ctx context.Context, g Getter, r fetch.Request, v any) (*fetch.Page, er
 		return p, &shop.Error{Kind: shop.KindParse, Message: "The shop's answer cannot be read.", Cause: err}
 	}
 	return p, nil
+}
+
+// Only is the quote of the one price in an answer; where says which field that
+// was, and why that field.
+func Only(adapter string, price money.Amount, where, why string) shop.Quote {
+	return shop.Quote{
+		Price: price, Availability: shop.Unknown, FoundBy: adapter, Evidence: where,
+		Candidates: []shop.Candidate{{FoundBy: adapter, Price: price, Text: where, Won: true, Why: why}},
+	}
 }
 
 // Refused is the error for a status that says no.

@@ -60,11 +60,33 @@ func (a *Adapter) Name() string { return "rakuten" }
 
 var itemPath = regexp.MustCompile(`^/([^/]+)/([^/]+)/?$`)
 
-// Match takes item pages. The address does not hold the item's number: the first
+// mobilePath is the form of old mobile pages: the item's number, or its name.
+var mobilePath = regexp.MustCompile(`^/([^/]+)/(?:i/([0-9]+)|n/([^/]+))/?$`)
+
+// mobileHost is where those were.
+const mobileHost = "m.rakuten.co.jp"
+
+// Match takes item pages. Most addresses do not hold the item's number: the first
 // quote finds it.
 func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
-	m := itemPath.FindStringSubmatch(u.EscapedPath())
-	if a.ApplicationID == "" || m == nil || strings.ToLower(u.Host) != a.ItemHost {
+	if a.ApplicationID == "" {
+		return shop.Ref{}, false
+	}
+	path := u.EscapedPath()
+	if strings.EqualFold(u.Host, mobileHost) {
+		m := mobilePath.FindStringSubmatch(path)
+		switch {
+		case m == nil:
+			return shop.Ref{}, false
+		case m[2] != "":
+			return shop.Ref{Adapter: a.Name(), ItemCode: m[1] + ":" + m[2], URL: "https://" + mobileHost + "/" + m[1] + "/i/" + m[2] + "/"}, true
+		}
+		path = "/" + m[1] + "/" + m[3] + "/"
+	} else if !strings.EqualFold(u.Host, a.ItemHost) {
+		return shop.Ref{}, false
+	}
+	m := itemPath.FindStringSubmatch(path)
+	if m == nil {
 		return shop.Ref{}, false
 	}
 	address := u.Scheme + "://" + a.ItemHost + "/" + m[1] + "/" + m[2] + "/"
@@ -73,23 +95,67 @@ func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
 
 type answer struct {
 	Count            json.Number       `json:"count"`
-	Items            []json.RawMessage `json:"Items"` // encoding/json takes "items" too
-	Error            string            `json:"error"`
+	Items            []json.RawMessage `json:"Items"`             // encoding/json takes "items" too
+	Error            string            `json:"error"`             // a word
 	ErrorDescription string            `json:"error_description"` // may echo keys: never shown
+	Errors           *json.RawMessage  `json:"errors"`            // the gateway's form
 }
 
 type item struct {
 	Code         string          `json:"itemCode"`
 	Name         string          `json:"itemName"`
 	Price        json.Number     `json:"itemPrice"`
-	PriceMin     json.Number     `json:"itemPriceMin3"`
-	PriceMax     json.Number     `json:"itemPriceMax3"`
+	Base         string          `json:"itemPriceBaseField"` // which of the next the price is
+	Min1         json.Number     `json:"itemPriceMin1"`      // of all variants
+	Max1         json.Number     `json:"itemPriceMax1"`
+	Min2         json.Number     `json:"itemPriceMin2"` // of those that a search finds
+	Max2         json.Number     `json:"itemPriceMax2"`
+	Min3         json.Number     `json:"itemPriceMin3"` // of those that can be bought
+	Max3         json.Number     `json:"itemPriceMax3"`
 	URL          string          `json:"itemUrl"`
 	Tax          json.Number     `json:"taxFlag"`      // 0 included, 1 excluded
 	Postage      json.Number     `json:"postageFlag"`  // 0 included, 1 extra
 	Availability json.Number     `json:"availability"` // 0 not, 1 buyable
 	PointRate    json.Number     `json:"pointRate"`    // percent
+	PointFrom    string          `json:"pointRateStartTime"`
+	PointTo      string          `json:"pointRateEndTime"`
 	Images       json.RawMessage `json:"mediumImageUrls"`
+}
+
+// prices are the least and the most that the item's variants cost, of those that
+// its price was taken from; both are "" where the answer does not say.
+func (it item) prices() (low, high json.Number) {
+	switch low, high = it.Min3, it.Max3; it.Base {
+	case "itemPriceMin1", "itemPriceMax1":
+		low, high = it.Min1, it.Max1
+	case "itemPriceMin2", "itemPriceMax2":
+		low, high = it.Min2, it.Max2
+	}
+	if low == "" || high == "" {
+		return "", ""
+	}
+	return low, high
+}
+
+// japan is the zone of all times in answers: it has no summer time.
+var japan = time.FixedZone("JST", 9*60*60)
+
+// percent is the rate of points now. A raised rate has its days; outside of them,
+// and where its days cannot be read, it is the usual 1.
+func (it item) percent(now time.Time) json.Number {
+	for _, limit := range []struct {
+		at   string
+		over func(time.Time) bool
+	}{{it.PointFrom, now.Before}, {it.PointTo, func(end time.Time) bool { return now.After(end.Add(time.Minute)) }}} {
+		if limit.at == "" {
+			continue
+		}
+		at, err := time.ParseInLocation("2006-01-02 15:04", limit.at, japan)
+		if err != nil || limit.over(at) {
+			return "1"
+		}
+	}
+	return it.PointRate
 }
 
 // itemCode is "shop:number".
@@ -108,7 +174,7 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		}
 		code = found
 	}
-	it, err := a.search(ctx, code)
+	it, err := a.item(ctx, code)
 	if err != nil {
 		return shop.Quote{}, err
 	}
@@ -118,11 +184,24 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	return a.quote(ref, it)
 }
 
-// meta finds the item's number in its page.
-var meta = regexp.MustCompile(`(?is)<meta[^>]+(?:name|property)=["']apprakuten:(item_id|shop_code)["'][^>]+content=["']([^"']+)["']`)
+// The item's number stands in its page's meta tags.
+var (
+	metaTag  = regexp.MustCompile(`(?i)<meta\s[^>]*apprakuten:(?:item_id|shop_code)[^>]*>`)
+	metaAttr = regexp.MustCompile(`(?i)(name|property|content)\s*=\s*["']([^"']*)["']`)
+	title    = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+)
 
-// find resolves an address to an item code, once.
+// find resolves an address to an item code, once: by its page, or by a search for
+// the page's title among the shop's items.
 func (a *Adapter) find(ctx context.Context, address string) (string, error) {
+	u, err := url.Parse(address)
+	m := []string(nil)
+	if err == nil {
+		m = itemPath.FindStringSubmatch(u.EscapedPath())
+	}
+	if m == nil {
+		return "", &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of an item."}
+	}
 	p, err := a.get.Get(ctx, fetch.Request{URL: address})
 	if err != nil {
 		return "", err
@@ -130,30 +209,90 @@ func (a *Adapter) find(ctx context.Context, address string) (string, error) {
 	if p.Status != http.StatusOK {
 		return "", jsonapi.Refused(p.Status)
 	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of an item."}
-	}
-	shopCode, number := itemPath.FindStringSubmatch(u.EscapedPath())[1], ""
-	for _, m := range meta.FindAllStringSubmatch(p.Text(), -1) {
-		if strings.EqualFold(m[1], "item_id") {
-			number = m[2]
-		} else {
-			shopCode = m[2]
+	text := p.Text()
+	stated := map[string]string{"shop_code": m[1]}
+	for _, tag := range metaTag.FindAllString(text, -1) {
+		var name, content string
+		for _, attr := range metaAttr.FindAllStringSubmatch(tag, -1) {
+			if strings.EqualFold(attr[1], "content") {
+				content = attr[2]
+			} else {
+				name = strings.ToLower(attr[2])
+			}
 		}
+		stated[strings.TrimPrefix(name, "apprakuten:")] = content
 	}
-	if code := shopCode + ":" + number; itemCode.MatchString(code) {
+	if code := stated["shop_code"] + ":" + stated["item_id"]; itemCode.MatchString(code) {
 		return code, nil
 	}
-	return "", &shop.Error{Kind: shop.KindParse, Message: "The item's number was not found on its page."}
+	if t := title.FindStringSubmatch(text); t != nil {
+		return a.findByTitle(ctx, m[1], u.EscapedPath(), html.UnescapeString(t[1]))
+	}
+	return "", errNoNumber
 }
 
-func (a *Adapter) search(ctx context.Context, code string) (item, error) {
-	if err := a.pace.Wait(ctx); err != nil {
-		return item{}, &shop.Error{Kind: shop.KindNetwork, Message: "There was no turn to ask Rakuten in time.", Cause: err}
+var errNoNumber = &shop.Error{Kind: shop.KindParse, Message: "The item's number was not found on its page."}
+
+func (a *Adapter) findByTitle(ctx context.Context, shopCode, path, title string) (string, error) {
+	found, err := a.search(ctx, url.Values{"shopCode": {shopCode}, "keyword": {keyword(title)}, "hits": {"30"}})
+	if err != nil {
+		return "", err
 	}
-	q := url.Values{"applicationId": {a.ApplicationID}, "itemCode": {code}, "availability": {"0"}, // 0: sold-out items too
-		"hits": {"1"}, "format": {"json"}, "formatVersion": {"2"}}
+	for _, raw := range found {
+		it, err := unwrap(raw)
+		if err != nil {
+			continue
+		}
+		if u, err := url.Parse(it.URL); err == nil && itemCode.MatchString(it.Code) && strings.Trim(u.EscapedPath(), "/") == strings.Trim(path, "/") {
+			return it.Code, nil
+		}
+	}
+	return "", errNoNumber
+}
+
+// maxKeyword is in bytes, of UTF-8.
+const maxKeyword = 128
+
+// keyword is a page's title without Rakuten's name before it and the shop's after
+// it, as long as a search may be.
+func keyword(title string) string {
+	title = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(title), "【楽天市場】"))
+	if i := strings.LastIndex(title, "："); i > 0 {
+		title = title[:i]
+	}
+	var words []string
+	length := 0
+	for _, w := range strings.Fields(title) {
+		if length += len(w) + 1; length > maxKeyword+1 {
+			break
+		}
+		if len(w) > 1 { // a single letter is refused
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// item reads the item of a code.
+func (a *Adapter) item(ctx context.Context, code string) (item, error) {
+	found, err := a.search(ctx, url.Values{"itemCode": {code}, "hits": {"1"}})
+	if err != nil {
+		return item{}, err
+	}
+	if len(found) == 0 {
+		return item{}, &shop.Error{Kind: shop.KindEmpty, Message: "Rakuten no longer lists this item."}
+	}
+	return unwrap(found[0])
+}
+
+func (a *Adapter) search(ctx context.Context, q url.Values) ([]json.RawMessage, error) {
+	if err := a.pace.Wait(ctx); err != nil {
+		return nil, &shop.Error{Kind: shop.KindNetwork, Message: "There was no turn to ask Rakuten in time.", Cause: err}
+	}
+	q.Set("applicationId", a.ApplicationID)
+	q.Set("availability", "0") // sold-out items too
+	q.Set("format", "json")
+	q.Set("formatVersion", "2")
 	header := http.Header{"Accesskey": {a.AccessKey}}
 	if site, err := url.Parse(a.SiteURL); err == nil && site.Host != "" {
 		origin := site.Scheme + "://" + site.Host
@@ -162,18 +301,15 @@ func (a *Adapter) search(ctx context.Context, code string) (item, error) {
 	var ans answer
 	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: a.Endpoint + "?" + q.Encode(), Header: header, Contract: true}, &ans)
 	if err != nil {
-		return item{}, err
+		return nil, err
 	}
 	if page.Status != http.StatusOK {
-		return item{}, refused(page)
+		return nil, refused(page)
 	}
-	if ans.Error != "" {
-		return item{}, byWord(ans.Error)
+	if ans.Error != "" || ans.Errors != nil {
+		return nil, byWord(ans.Error)
 	}
-	if len(ans.Items) == 0 {
-		return item{}, &shop.Error{Kind: shop.KindEmpty, Message: "Rakuten no longer lists this item."}
-	}
-	return unwrap(ans.Items[0])
+	return ans.Items, nil
 }
 
 // unwrap takes an item flat (version 2) or wrapped in "Item" (version 1).
@@ -220,7 +356,7 @@ func byWord(word string) error {
 }
 
 func (a *Adapter) quote(ref shop.Ref, it item) (shop.Quote, error) {
-	if it.PriceMin != "" && it.PriceMax != "" && it.PriceMin != it.PriceMax {
+	if low, high := it.prices(); low != high {
 		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This item comes in several variants with different prices."}
 	}
 	if it.Tax == "1" {
@@ -237,11 +373,9 @@ func (a *Adapter) quote(ref shop.Ref, it item) (shop.Quote, error) {
 	if address == "" {
 		address = ref.URL
 	}
-	q := shop.Quote{
-		Ref: shop.Ref{Adapter: a.Name(), ItemCode: it.Code, URL: address}, Name: html.UnescapeString(it.Name), ImageURL: image(it.Images),
-		Price: price, Availability: shop.Unknown, FoundBy: "rakuten", ObservedAt: a.Now().UTC(),
-		Candidates: []shop.Candidate{{FoundBy: "rakuten", Price: price, Text: "itemPrice " + it.Price.String(), Won: true, Why: "the item's price, tax included"}},
-	}
+	q := jsonapi.Only(a.Name(), price, "itemPrice "+it.Price.String(), "the item's price, tax included")
+	q.Ref, q.Name, q.ImageURL = shop.Ref{Adapter: a.Name(), ItemCode: it.Code, URL: address}, html.UnescapeString(it.Name), image(it.Images)
+	q.ObservedAt = a.Now().UTC()
 	switch it.Availability {
 	case "1":
 		q.Availability = shop.InStock
@@ -251,7 +385,7 @@ func (a *Adapter) quote(ref shop.Ref, it item) (shop.Quote, error) {
 	if it.Postage == "0" {
 		q.Shipping = money.MustParse("0", "JPY")
 	}
-	q.Points = points(price, it.PointRate)
+	q.Points = points(price, it.percent(q.ObservedAt))
 	return q, nil
 }
 

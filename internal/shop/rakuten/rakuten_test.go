@@ -24,6 +24,11 @@ func anItem(high, available, tax, postage string) string {
 	return fmt.Sprintf(item, high, available, tax, postage)
 }
 
+// withFields is an item with more fields.
+func withFields(fields string) string {
+	return strings.TrimSuffix(anItem("2480", "1", "0", "1"), "}") + "," + fields + "}"
+}
+
 type api struct {
 	status int
 	body   string
@@ -31,6 +36,16 @@ type api struct {
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/exampleshop/turned/":
+		_, _ = fmt.Fprint(w, `<META content='10001234' property='apprakuten:item_id'>`)
+		return
+	case "/exampleshop/untagged/":
+		_, _ = fmt.Fprint(w, `<title>【楽天市場】食器用洗剤 詰替 x 1380ml×6個：見本商店</title>`)
+		return
+	case "/exampleshop/nothing/":
+		return
+	}
 	if strings.HasPrefix(r.URL.Path, "/exampleshop/") {
 		_, _ = fmt.Fprint(w, `<meta name="apprakuten:shop_code" content="exampleshop"><meta name="apprakuten:item_id" content="10001234">`)
 		return
@@ -92,21 +107,29 @@ func TestWhatTheAnswersMean(t *testing.T) {
 		want   shop.Kind // "" for a quote
 		check  func(shop.Quote) bool
 	}{
-		"sold out":           {0, `{"Items":[` + anItem("2480", "0", "0", "1") + `]}`, "", func(q shop.Quote) bool { return q.Availability == shop.OutOfStock }},
-		"shipping included":  {0, `{"Items":[` + anItem("2480", "1", "0", "0") + `]}`, "", func(q shop.Quote) bool { return q.Shipping.Number() == "0" }},
-		"variants":           {0, `{"Items":[` + anItem("2980", "1", "0", "1") + `]}`, shop.KindParse, nil},
-		"without tax":        {0, `{"Items":[` + anItem("2480", "1", "1", "1") + `]}`, shop.KindParse, nil},
-		"delisted":           {0, `{"count":0,"Items":[]}`, shop.KindEmpty, nil},
-		"empty, no list":     {0, `{"count":0}`, shop.KindEmpty, nil},
-		"another item":       {0, `{"Items":[` + strings.Replace(anItem("2480", "1", "0", "1"), "10001234", "99", 1) + `]}`, shop.KindParse, nil},
-		"an error in a 200":  {0, `{"error":"too_many_requests","error_description":"…applicationId=1…"}`, shop.KindRateLimited, nil},
-		"bad parameter":      {400, `{"error":"wrong_parameter"}`, shop.KindAuth, nil},
-		"the gateway":        {403, `{"errors":{"errorCode":403,"errorMessage":"REQUEST_CONTEXT_BODY_HTTP_REFERRER_MISSING"}}`, shop.KindAuth, nil},
-		"not found":          {404, `{"error":"not_found"}`, shop.KindEmpty, nil},
-		"slow down":          {429, `{"error":"too_many_requests"}`, shop.KindRateLimited, nil},
-		"maintenance":        {503, `{"error":"service_unavailable"}`, shop.KindServer, nil},
-		"nonsense":           {0, `{"Items":[7]}`, shop.KindParse, nil},
-		"a price of nothing": {0, strings.Replace(`{"Items":[`+anItem("2480", "1", "0", "1")+`]}`, `"itemPrice":2480`, `"itemPrice":0`, 1), shop.KindParse, nil},
+		"sold out":             {0, `{"Items":[` + anItem("2480", "0", "0", "1") + `]}`, "", func(q shop.Quote) bool { return q.Availability == shop.OutOfStock }},
+		"shipping included":    {0, `{"Items":[` + anItem("2480", "1", "0", "0") + `]}`, "", func(q shop.Quote) bool { return q.Shipping.Number() == "0" }},
+		"variants":             {0, `{"Items":[` + anItem("2980", "1", "0", "1") + `]}`, shop.KindParse, nil},
+		"without tax":          {0, `{"Items":[` + anItem("2480", "1", "1", "1") + `]}`, shop.KindParse, nil},
+		"delisted":             {0, `{"count":0,"Items":[]}`, shop.KindEmpty, nil},
+		"empty, no list":       {0, `{"count":0}`, shop.KindEmpty, nil},
+		"another item":         {0, `{"Items":[` + strings.Replace(anItem("2480", "1", "0", "1"), "10001234", "99", 1) + `]}`, shop.KindParse, nil},
+		"an error in a 200":    {0, `{"error":"too_many_requests","error_description":"…applicationId=1…"}`, shop.KindRateLimited, nil},
+		"bad parameter":        {400, `{"error":"wrong_parameter"}`, shop.KindAuth, nil},
+		"the gateway":          {403, `{"errors":{"errorCode":403,"errorMessage":"REQUEST_CONTEXT_BODY_HTTP_REFERRER_MISSING"}}`, shop.KindAuth, nil},
+		"not found":            {404, `{"error":"not_found"}`, shop.KindEmpty, nil},
+		"slow down":            {429, `{"error":"too_many_requests"}`, shop.KindRateLimited, nil},
+		"maintenance":          {503, `{"error":"service_unavailable"}`, shop.KindServer, nil},
+		"the gateway in a 200": {0, `{"errors":{"errorCode":503,"errorMessage":"X"}}`, shop.KindServer, nil},
+		"a page":               {0, `<html>`, shop.KindParse, nil},
+		"variants that can be bought cost the same": {0, `{"Items":[` + withFields(`"itemPriceMin1":1000,"itemPriceMax1":9000,"itemPriceBaseField":"itemPriceMin3"`) + `]}`, "", func(q shop.Quote) bool { return q.Price.Number() == "2480" && q.Evidence == "itemPrice 2480" }},
+		"the price is of all variants":              {0, `{"Items":[` + withFields(`"itemPriceMin1":2480,"itemPriceMax1":9000,"itemPriceBaseField":"itemPriceMin1"`) + `]}`, shop.KindParse, nil},
+		"more points now":                           {0, `{"Items":[` + withFields(`"pointRateStartTime":"2020-10-04 20:00","pointRateEndTime":"2120-10-11 01:59"`) + `]}`, "", func(q shop.Quote) bool { return q.Points.Number() == "124" }},
+		"more points before":                        {0, `{"Items":[` + withFields(`"pointRateStartTime":"2020-10-04 20:00","pointRateEndTime":"2020-10-11 01:59"`) + `]}`, "", func(q shop.Quote) bool { return q.Points.Number() == "24" }},
+		"more points later":                         {0, `{"Items":[` + withFields(`"pointRateStartTime":"2120-10-04 20:00","pointRateEndTime":""`) + `]}`, "", func(q shop.Quote) bool { return q.Points.Number() == "24" }},
+		"points until whenever":                     {0, `{"Items":[` + withFields(`"pointRateEndTime":"soon"`) + `]}`, "", func(q shop.Quote) bool { return q.Points.Number() == "24" }},
+		"nonsense":                                  {0, `{"Items":[7]}`, shop.KindParse, nil},
+		"a price of nothing":                        {0, strings.Replace(`{"Items":[`+anItem("2480", "1", "0", "1")+`]}`, `"itemPrice":2480`, `"itemPrice":0`, 1), shop.KindParse, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,5 +160,47 @@ func TestWithoutAKey(t *testing.T) {
 	}
 	if _, err := a.Quote(context.Background(), shop.Ref{ItemCode: "exampleshop:1"}); err == nil || shop.AsError(err).Kind != shop.KindAuth || !strings.Contains(err.Error(), "SOKONE_RAKUTEN") {
 		t.Errorf("%v", err)
+	}
+}
+
+// The number stands in the page, in whatever order; else the shop's items are
+// searched for the page's title, and the one with its address is taken.
+func TestTheItemsNumberIsFound(t *testing.T) {
+	t.Parallel()
+	listed := strings.Replace(anItem("2480", "1", "0", "1"), "det-1380-6", "untagged", 1)
+	for path, want := range map[string]string{"turned": "exampleshop:10001234", "untagged": "exampleshop:10001234", "nothing": ""} {
+		server := &api{body: `{"Items":[` + listed + `]}`}
+		a, base := adapter(t, server, nil)
+		code, err := a.Find(context.Background(), base+"/exampleshop/"+path+"/")
+		if code != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q %v", path, code, err)
+		}
+		if path == "untagged" {
+			if q := server.asked.URL.Query(); q.Get("shopCode") != "exampleshop" || q.Get("keyword") != "食器用洗剤 詰替 1380ml×6個" || q.Get("availability") != "0" {
+				t.Errorf("asked %s", server.asked.URL)
+			}
+		}
+	}
+}
+
+func TestMobileAddresses(t *testing.T) {
+	t.Parallel()
+	a := rakuten.New(nil, rakuten.Options{ApplicationID: "x", AccessKey: "y", Now: time.Now})
+	for address, want := range map[string]string{
+		"https://item.rakuten.co.jp/exampleshop/det/?scid=af_pc":  "https://item.rakuten.co.jp/exampleshop/det/",
+		"https://ITEM.rakuten.co.jp/exampleshop/det":              "https://item.rakuten.co.jp/exampleshop/det/",
+		"https://m.rakuten.co.jp/exampleshop/n/det/":              "https://item.rakuten.co.jp/exampleshop/det/",
+		"https://m.rakuten.co.jp/exampleshop/i/10001234/":         "exampleshop:10001234",
+		"https://m.rakuten.co.jp/exampleshop/":                    "",
+		"https://item.rakuten.co.jp/exampleshop/":                 "",
+		"https://item.rakuten.co.jp.evil.example/exampleshop/det": "",
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ref, ok := a.Match(u); ref.ItemCode != want || ok != (want != "") {
+			t.Errorf("%s: %+v", address, ref)
+		}
 	}
 }

@@ -6,9 +6,12 @@ package shopify
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -125,7 +128,10 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		return shop.Quote{}, failed
 	}
 	if !established {
-		if known, err = a.establish(ctx, final, v); err != nil {
+		switch known, err = a.establish(ctx, final, v); {
+		case errors.Is(err, errNoCurrency):
+			return a.page(ctx, u)
+		case err != nil:
 			return shop.Quote{}, err
 		}
 	}
@@ -152,7 +158,7 @@ func (a *Adapter) product(ctx context.Context, u *url.URL) (product, *url.URL, e
 	if strings.HasSuffix(page.URL.Path, "/password") {
 		return p, nil, &shop.Error{Kind: shop.KindBlocked, Message: "This shop is closed to visitors."}
 	}
-	if page.Status != 200 {
+	if page.Status != http.StatusOK {
 		return p, nil, jsonapi.Refused(page.Status)
 	}
 	final := *page.URL
@@ -162,19 +168,11 @@ func (a *Adapter) product(ctx context.Context, u *url.URL) (product, *url.URL, e
 
 // choose never takes another variant than the one meant.
 func choose(p product, want string) (variant, *shop.Error) {
-	if want == "" {
-		if len(p.Variants) == 1 {
-			return p.Variants[0], nil
-		}
-		for _, v := range p.Variants[1:] {
-			if v.Price != p.Variants[0].Price {
-				return variant{}, &shop.Error{Kind: shop.KindParse, Message: "This product comes in several variants. Choose one on the shop's page and copy the address again."}
-			}
-		}
-		return p.Variants[0], nil
+	if want == "" && len(p.Variants) > 1 { // also where they cost the same: their stock differs
+		return variant{}, &shop.Error{Kind: shop.KindParse, Message: "This product comes in several variants. Choose one on the shop's page and copy the address again."}
 	}
 	for _, v := range p.Variants {
-		if v.ID.String() == want {
+		if want == "" || v.ID.String() == want {
 			if v.RequiresSellingPlan {
 				return v, &shop.Error{Kind: shop.KindParse, Message: "This product is sold by subscription only."}
 			}
@@ -183,6 +181,9 @@ func choose(p product, want string) (variant, *shop.Error) {
 	}
 	return variant{}, &shop.Error{Kind: shop.KindEmpty, Message: "The shop no longer sells this variant."}
 }
+
+// errNoCurrency is where a shop does not give the .json that states it.
+var errNoCurrency = errors.New("no currency")
 
 // establish learns the currency, once, and checks that the two forms of the
 // price agree: the .js has changed its unit before.
@@ -194,11 +195,11 @@ func (a *Adapter) establish(ctx context.Context, at *url.URL, v variant) (item, 
 	if err != nil {
 		return item{}, err
 	}
-	if page.Status != 200 {
-		return item{}, jsonapi.Refused(page.Status)
+	if page.Status != http.StatusOK {
+		return item{}, errNoCurrency
 	}
 	for _, o := range d.Product.Variants {
-		if o.ID != v.ID {
+		if o.ID != v.ID || o.Currency == "" {
 			continue
 		}
 		inCents, err1 := hundredth(v.Price, o.Currency)
@@ -208,7 +209,7 @@ func (a *Adapter) establish(ctx context.Context, at *url.URL, v variant) (item, 
 		}
 		return item{strings.ToLower(at.Host), v.ID.String(), o.Currency}, nil
 	}
-	return item{}, &shop.Error{Kind: shop.KindParse, Message: "The shop does not say in which currency its prices are."}
+	return item{}, errNoCurrency
 }
 
 // hundredth is the price of the .js: hundredths, also of the yen.
@@ -227,11 +228,10 @@ func (a *Adapter) quote(i item, p product, v variant, at *url.URL) (shop.Quote, 
 	}
 	address := *at
 	address.RawQuery = url.Values{"variant": {v.ID.String()}}.Encode()
-	q := shop.Quote{
-		Ref:  shop.Ref{Adapter: a.Name(), ItemCode: i.String(), URL: address.String()},
-		Name: p.Title, Price: price, Availability: shop.OutOfStock, FoundBy: "shopify", ObservedAt: a.now().UTC(),
-		Candidates: []shop.Candidate{{FoundBy: "shopify", Price: price, Text: "variant " + v.ID.String() + " " + v.Title, Won: true, Why: "the variant of the address"}},
-	}
+	index := slices.IndexFunc(p.Variants, func(o variant) bool { return o.ID == v.ID })
+	q := jsonapi.Only(a.Name(), price, fmt.Sprintf("variants[%d].price %s (hundredths)", index, v.Price), "the variant of the address")
+	q.Ref = shop.Ref{Adapter: a.Name(), ItemCode: i.String(), URL: address.String()}
+	q.Name, q.Availability, q.ObservedAt = p.Title, shop.OutOfStock, a.now().UTC()
 	if v.PublicTitle != nil && *v.PublicTitle != "" {
 		q.Name += " " + *v.PublicTitle
 	}

@@ -30,12 +30,14 @@ func (s *theShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.status != 0:
 		w.WriteHeader(s.status)
+	case r.URL.Path == "/products/one.js":
+		_, _ = fmt.Fprint(w, `{"title":"Plan","variants":[{"id":1,"price":198000,"available":true,"requires_selling_plan":true}]}`)
 	case r.URL.Path == "/products/old.js":
 		http.Redirect(w, r, "/products/soap.js", http.StatusMovedPermanently)
 	case r.URL.Path == "/products/soap.js" && s.price != "":
 		w.Header().Set("Content-Type", "text/javascript")
 		_, _ = fmt.Fprintf(w, soap, s.price)
-	case r.URL.Path == "/products/soap.json" && s.price != "":
+	case r.URL.Path == "/products/soap.json" && s.price != "" && s.json != "none":
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w, `{"product":{"variants":[{"id":41000000000001,"price":%q,"price_currency":"JPY"},{"id":41000000000002,"price":"5280","price_currency":"JPY"}]}}`, s.json)
 	case r.URL.Path == "/products/soap":
@@ -68,7 +70,7 @@ func quote(t *testing.T, s *theShop, path string, code string) (shop.Quote, erro
 
 func TestTheVariantOfTheAddressIsRead(t *testing.T) {
 	q, err := quote(t, &theShop{price: "198000", json: "1980"}, "/products/soap?variant=41000000000001", "")
-	if err != nil || q.Adapter != "shopify" || q.Price.Currency() != "JPY" || q.Price.Round().Number() != "1980" || q.Availability != shop.InStock || q.Name != "Dish Soap Refill 1 L" || q.ImageURL != "http://cdn.example/x.jpg" {
+	if err != nil || q.Adapter != "shopify" || q.Price.Currency() != "JPY" || q.Price.Round().Number() != "1980" || q.Availability != shop.InStock || q.Name != "Dish Soap Refill 1 L" || q.Evidence != "variants[0].price 198000 (hundredths)" || q.ImageURL != "http://cdn.example/x.jpg" {
 		t.Errorf("%+v %v", q, err)
 	}
 	again, err := quote(t, &theShop{price: "178000"}, "/products/soap?variant=41000000000001", "41000000000001/JPY")
@@ -95,14 +97,16 @@ func TestWhatShopifyCannotSayIsNotGuessed(t *testing.T) {
 		code string
 		want shop.Kind
 	}{
-		"which variant?":         {theShop{price: "198000", json: "1980"}, "/products/soap", "", shop.KindParse},
-		"a variant that is gone": {theShop{price: "198000"}, "/products/soap?variant=1", "1/JPY", shop.KindEmpty},
-		"two prices":             {theShop{price: "198000", json: "1980.50"}, "/products/soap?variant=41000000000001", "", shop.KindParse},
-		"no price":               {theShop{price: "0"}, "/products/soap?variant=41000000000001", "41000000000001/JPY", shop.KindParse},
-		"slow down":              {theShop{status: 430}, "/products/soap?variant=41000000000001", "41000000000001/JPY", shop.KindRateLimited},
-		"a wall":                 {theShop{status: 403}, "/products/soap?variant=41000000000001", "41000000000001/JPY", shop.KindBlocked},
-		"not there":              {theShop{status: 404}, "/products/soap?variant=41000000000001", "41000000000001/JPY", shop.KindEmpty},
-		"down":                   {theShop{status: 503}, "/products/soap?variant=41000000000001", "41000000000001/JPY", shop.KindServer},
+		"which variant, at one price?": {theShop{price: "528000", json: "5280"}, "/products/soap", "", shop.KindParse},
+		"by subscription only":         {theShop{price: "1"}, "/products/one", "", shop.KindParse},
+		"which variant?":               {theShop{price: "198000", json: "1980"}, "/products/soap", "", shop.KindParse},
+		"a variant that is gone":       {theShop{price: "198000"}, "/products/soap?variant=1", "1/JPY", shop.KindEmpty},
+		"two prices":                   {theShop{price: "198000", json: "1980.50"}, "/products/soap?variant=41000000000001", "", shop.KindParse},
+		"no price":                     {theShop{price: "0"}, "/products/soap?variant=41000000000001", "41000000000001/JPY", shop.KindParse},
+		"slow down":                    {theShop{status: 430}, "/products/soap?variant=41000000000001", "41000000000001/JPY", shop.KindRateLimited},
+		"a wall":                       {theShop{status: 403}, "/products/soap?variant=41000000000001", "41000000000001/JPY", shop.KindBlocked},
+		"not there":                    {theShop{status: 404}, "/products/soap?variant=41000000000001", "41000000000001/JPY", shop.KindEmpty},
+		"down":                         {theShop{status: 503}, "/products/soap?variant=41000000000001", "41000000000001/JPY", shop.KindServer},
 	} {
 		if q, err := quote(t, &tc.s, tc.path, tc.code); err == nil || shop.AsError(err).Kind != tc.want {
 			t.Errorf("%s: %+v %v, want %s", name, q, err, tc.want)
@@ -135,5 +139,12 @@ func TestMatch(t *testing.T) {
 		if ref, ok := a.Match(u); ok != (want != "") || ref.URL != want {
 			t.Errorf("%s: %q, want %q", address, ref.URL, want)
 		}
+	}
+}
+
+func TestAShopThatDoesNotSayItsCurrencyIsReadByItsPage(t *testing.T) {
+	q, err := quote(t, &theShop{price: "198000", json: "none"}, "/products/soap?variant=41000000000001", "")
+	if err != nil || q.Adapter != "page" || q.Price.Currency() != "EUR" {
+		t.Errorf("%+v %v", q, err)
 	}
 }

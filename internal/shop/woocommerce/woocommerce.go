@@ -5,6 +5,8 @@ package woocommerce
 import (
 	"context"
 	"encoding/json"
+	"html"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -44,15 +46,16 @@ var productPath = regexp.MustCompile(`^(.*)/product/([^/]+)/?$`)
 // Match takes every address of that form. Whether the shop has a Store API shows
 // at the first quote.
 func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
-	if productPath.FindStringSubmatch(u.EscapedPath()) == nil || len(u.Query()["variation_id"]) > 1 {
+	m := productPath.FindStringSubmatch(u.EscapedPath())
+	if m == nil {
 		return shop.Ref{}, false
 	}
 	for name := range u.Query() {
-		if strings.HasPrefix(name, "attribute_") {
-			return shop.Ref{}, false // a variation chosen by attributes: the page knows which
+		if strings.HasPrefix(name, "attribute_") || name == "variation_id" {
+			return shop.Ref{}, false // the page knows which variation that is
 		}
 	}
-	address := (&url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: strings.TrimSuffix(u.Path, "/") + "/"}).String()
+	address := u.Scheme + "://" + strings.ToLower(u.Host) + m[1] + "/product/" + m[2] + "/"
 	return shop.Ref{Adapter: a.Name(), ItemCode: address, URL: address}, true
 }
 
@@ -62,6 +65,7 @@ type product struct {
 	Slug      string      `json:"slug"`
 	Permalink string      `json:"permalink"`
 	Type      string      `json:"type"`
+	Variation string      `json:"variation"` // "Size: L"
 	Prices    struct {
 		Currency  string      `json:"currency_code"`
 		MinorUnit json.Number `json:"currency_minor_unit"` // the shop's decimals setting, not ISO's
@@ -89,14 +93,14 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		return shop.Quote{}, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a product.", Cause: err}
 	}
 	root := u.Scheme + "://" + u.Host + m[1]
-	if id, established := strings.CutPrefix(ref.ItemCode, strings.ToLower(u.Host)+m[1]+"#"); established {
+	if id, established := strings.CutPrefix(ref.ItemCode, itemOf(u, m[1], "")); established {
 		var p product
-		page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: root + "/wp-json/wc/store/v1/products/" + url.PathEscape(id)}, &p)
+		page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: root + api + "/" + url.PathEscape(id)}, &p)
 		if err != nil {
 			return shop.Quote{}, err
 		}
-		if page.Status != 200 {
-			return shop.Quote{}, jsonapi.Refused(page.Status)
+		if page.Status != http.StatusOK {
+			return shop.Quote{}, refused(page)
 		}
 		if p.ID.String() != id {
 			return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "The shop answered with another product."}
@@ -104,16 +108,37 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		return a.quote(ref, p)
 	}
 	var found []product
-	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: root + "/wp-json/wc/store/v1/products?slug=" + m[2]}, &found)
-	if err != nil || page.Status != 200 || len(found) != 1 || found[0].ID == "" {
+	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: root + api + "?slug=" + m[2]}, &found)
+	if err != nil || page.Status != http.StatusOK || len(found) != 1 || found[0].ID == "" {
 		ref, ok := a.pages.Match(u)
 		if !ok {
 			return shop.Quote{}, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a product."}
 		}
 		return a.pages.Quote(ctx, ref)
 	}
-	ref.ItemCode = strings.ToLower(u.Host) + m[1] + "#" + found[0].ID.String()
+	// The shop's own name is where it sends us.
+	ref.URL = page.URL.Scheme + "://" + page.URL.Host + m[1] + "/product/" + m[2] + "/"
+	ref.ItemCode = itemOf(page.URL, m[1], found[0].ID.String())
 	return a.quote(ref, found[0])
+}
+
+// api is the Store API below the folder that the shop lies in.
+const api = "/wp-json/wc/store/v1/products"
+
+// itemOf is the item code of a product of the shop that lies in a folder of u.
+func itemOf(u *url.URL, folder, id string) string {
+	return strings.ToLower(u.Host) + folder + "#" + id
+}
+
+// refused tells a shop that has no Store API any more from a product that is gone.
+func refused(p *fetch.Page) *shop.Error {
+	var e struct {
+		Code string `json:"code"`
+	}
+	if p.Status == http.StatusNotFound && json.Unmarshal(p.Body, &e) == nil && e.Code == "rest_no_route" {
+		return &shop.Error{Kind: shop.KindParse, Message: "The shop has closed the interface that its price was read by. Watch its page anew."}
+	}
+	return jsonapi.Refused(p.Status)
 }
 
 func (a *Adapter) quote(ref shop.Ref, p product) (shop.Quote, error) {
@@ -129,10 +154,11 @@ func (a *Adapter) quote(ref shop.Ref, p product) (shop.Quote, error) {
 	if err != nil || !price.Positive() {
 		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "The shop states no price that can be read.", Cause: err}
 	}
-	q := shop.Quote{
-		Ref: ref, Name: p.Name, Price: price, Availability: shop.OutOfStock, FoundBy: "woocommerce", ObservedAt: a.now().UTC(),
-		Candidates: []shop.Candidate{{FoundBy: "woocommerce", Price: price, Text: "prices.price " + p.Prices.Price, Won: true, Why: "the price of the product"}},
-	}
+	where := "prices.price " + p.Prices.Price + " (currency_minor_unit " + p.Prices.MinorUnit.String() + ")"
+	q := jsonapi.Only(a.Name(), price, where, "the price of the product")
+	q.Ref, q.Availability, q.ObservedAt = ref, shop.OutOfStock, a.now().UTC()
+	// WordPress writes names as HTML.
+	q.Name = strings.TrimSpace(html.UnescapeString(p.Name + " " + p.Variation))
 	switch {
 	case p.InStock && p.Backorder:
 		q.Availability = shop.Preorder

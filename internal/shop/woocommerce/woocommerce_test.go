@@ -17,7 +17,7 @@ import (
 	"github.com/sokone/sokone/internal/shop/woocommerce"
 )
 
-const soap = `{"id":34,"name":"洗剤 詰替","slug":"soap","type":"simple","prices":{"currency_code":"%s","currency_minor_unit":%d,"price":"%s","price_range":%s},
+const soap = `{"id":34,"name":"洗剤 &amp; 詰替","slug":"soap","type":"simple","prices":{"currency_code":"%s","currency_minor_unit":%d,"price":"%s","price_range":%s},
 	"images":[{"src":"https://shop.example/a.jpg"}],"is_purchasable":true,"is_in_stock":%t,"is_password_protected":false}`
 
 func serve(t *testing.T, product string) (base string, quote func(path string, established bool) (shop.Quote, error)) {
@@ -88,7 +88,7 @@ func TestPricesInTheShopsOwnUnit(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil || q.Adapter != "woocommerce" || q.Price.Number() != tc.want && !strings.HasPrefix(q.Price.Number(), tc.want) || q.Availability != shop.InStock || q.Name != "洗剤 詰替" {
+			if err != nil || q.Adapter != "woocommerce" || q.Price.Number() != tc.want && !strings.HasPrefix(q.Price.Number(), tc.want) || q.Availability != shop.InStock || q.Name != "洗剤 & 詰替" || q.Evidence != fmt.Sprintf("prices.price %s (currency_minor_unit %d)", tc.price, tc.unit) {
 				t.Errorf("%+v: %+v %v", tc, q, err)
 			}
 		}
@@ -120,5 +120,38 @@ func TestAnotherProductIsDiscarded(t *testing.T) {
 	host := strings.TrimPrefix(base, "http://")
 	if q, err := a.Quote(context.Background(), shop.Ref{Adapter: "woocommerce", ItemCode: host + "#34", URL: base + "/product/soap/"}); err == nil || shop.AsError(err).Kind != shop.KindParse {
 		t.Errorf("%+v %v", q, err)
+	}
+}
+
+// A shop that has closed its interface is not one whose product is gone.
+func TestAnInterfaceThatIsClosedIsNoProductThatIsGone(t *testing.T) {
+	base, _ := serve(t, "")
+	client := fetch.New(fetch.Options{Guard: fetch.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "test", Now: time.Now})
+	a := woocommerce.New(client, page.New(client, time.Now), time.Now)
+	host := strings.TrimPrefix(base, "http://")
+	if q, err := a.Quote(context.Background(), shop.Ref{Adapter: "woocommerce", ItemCode: host + "#34", URL: base + "/product/soap/"}); err == nil || shop.AsError(err).Kind != shop.KindParse {
+		t.Errorf("%+v %v", q, err)
+	}
+	base, _ = serve(t, soap)
+	host = strings.TrimPrefix(base, "http://")
+	if q, err := a.Quote(context.Background(), shop.Ref{Adapter: "woocommerce", ItemCode: host + "#99", URL: base + "/product/soap/"}); err == nil || shop.AsError(err).Kind != shop.KindEmpty {
+		t.Errorf("%+v %v", q, err)
+	}
+}
+
+func TestTheShopsOwnNameIsItsIdentity(t *testing.T) {
+	base, quote := serve(t, fmt.Sprintf(soap, "JPY", 0, "1980", "null", true))
+	want, err := quote("/product/soap/", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, base+r.URL.RequestURI(), http.StatusMovedPermanently)
+	}))
+	defer other.Close()
+	client := fetch.New(fetch.Options{Guard: fetch.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "test", Now: time.Now})
+	a := woocommerce.New(client, page.New(client, time.Now), time.Now)
+	if q, err := a.Quote(context.Background(), shop.Ref{Adapter: "woocommerce", ItemCode: other.URL + "/product/soap/", URL: other.URL + "/product/soap/"}); err != nil || q.Ref != want.Ref {
+		t.Errorf("%+v %v, want %+v", q.Ref, err, want.Ref)
 	}
 }

@@ -100,7 +100,8 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	}
 	q := url.Values{"appid": {a.AppID}, "seller_id": {store}, "query": {item}, "results": {"50"}}
 	var ans struct {
-		Hits []hit `json:"hits"`
+		Available json.Number `json:"totalResultsAvailable"`
+		Hits      []hit       `json:"hits"` // nil in an answer that is an error
 	}
 	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: a.Endpoint + "?" + q.Encode(), Contract: true}, &ans)
 	if err != nil {
@@ -118,6 +119,12 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 			return a.quote(ref, h)
 		}
 	}
+	switch all, err := ans.Available.Int64(); {
+	case ans.Hits == nil:
+		return shop.Quote{}, &shop.Error{Kind: shop.KindServer, Message: "Yahoo! Shopping gave an answer that is no list of items."}
+	case err == nil && all > int64(len(ans.Hits)):
+		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "Yahoo! Shopping finds too many items to tell this one from the others."}
+	}
 	return shop.Quote{}, &shop.Error{Kind: shop.KindEmpty, Message: "Yahoo! Shopping no longer lists this item."}
 }
 
@@ -126,11 +133,8 @@ func (a *Adapter) quote(ref shop.Ref, h hit) (shop.Quote, error) {
 	if err != nil || !price.Positive() {
 		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "Yahoo! Shopping states no price.", Cause: err}
 	}
-	q := shop.Quote{
-		Ref: ref, Name: h.Name, ImageURL: h.Image.Medium, Price: price, Points: points(h.Point.Amount, h.Point.Bonus), Availability: shop.Unknown,
-		FoundBy: "yahoo", ObservedAt: a.Now().UTC(),
-		Candidates: []shop.Candidate{{FoundBy: "yahoo", Price: price, Text: "price " + h.Price.String(), Won: true, Why: "the item's price for everyone, tax included"}},
-	}
+	q := jsonapi.Only(a.Name(), price, "price "+h.Price.String(), "the item's price for everyone, tax included")
+	q.Ref, q.Name, q.ImageURL, q.Points, q.ObservedAt = ref, h.Name, h.Image.Medium, points(h.Point.Amount, h.Point.Bonus), a.Now().UTC()
 	if h.InStock != nil {
 		q.Availability = map[bool]shop.Availability{true: shop.InStock, false: shop.OutOfStock}[*h.InStock]
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/sokone/sokone/internal/shop/yahoo"
 )
 
-const hits = `{"totalResultsReturned":2,"hits":[
+const hits = `{"totalResultsAvailable":300,"totalResultsReturned":2,"hits":[
 	{"code":"mihon_det-1380-6-x","name":"別の商品","inStock":true,"price":100,"shipping":{"code":2,"name":"送料無料"}},
 	{"code":"mihon_det-1380-6","name":"食器用洗剤 詰替 1380ml×6個","url":"https://store.shopping.yahoo.co.jp/mihon/det-1380-6.html","inStock":%s,"price":%s,"premiumPrice":2000,
 	 "image":{"medium":"https://x.example/m.jpg"},"point":{"amount":23,"times":1,"bonusAmount":115,"premiumBonusAmount":500},"shipping":{"code":3,"name":"%s"}}]}`
@@ -47,7 +47,7 @@ func quote(t *testing.T, status int, body string) (shop.Quote, *http.Request, er
 
 func TestTheExactItemIsRead(t *testing.T) {
 	q, asked, err := quote(t, 200, fmt.Sprintf(hits, "true", "2380", "条件付き送料無料"))
-	if err != nil || q.Price.Number() != "2380" || q.Points.Number() != "138" || q.Shipping.Known() || q.Availability != shop.InStock || q.Name != "食器用洗剤 詰替 1380ml×6個" {
+	if err != nil || q.Price.Number() != "2380" || q.Points.Number() != "138" || q.Shipping.Known() || q.Evidence != "price 2380" || q.Availability != shop.InStock || q.Name != "食器用洗剤 詰替 1380ml×6個" {
 		t.Errorf("%+v %v", q, err)
 	}
 	if v := asked.URL.Query(); v.Get("appid") != "id" || v.Get("seller_id") != "mihon" || v.Get("query") != "det-1380-6" || v.Has("in_stock") {
@@ -68,6 +68,8 @@ func TestWhatTheAnswersMean(t *testing.T) {
 		want   shop.Kind
 	}{
 		"not listed": {200, `{"hits":[]}`, shop.KindEmpty},
+		"an error":   {200, `{"Error":{"Message":"Internal"}}`, shop.KindServer},
+		"too many":   {200, strings.Replace(fmt.Sprintf(hits, "true", "2380", ""), `"mihon_det-1380-6"`, `"mihon_other"`, 1), shop.KindParse},
 		"no price":   {200, fmt.Sprintf(hits, "true", "0", ""), shop.KindParse},
 		"bad key":    {403, `<Error><Message>Your Request was Forbidden</Message></Error>`, shop.KindAuth},
 		"no key":     {401, `{"Error":{"Message":"Authentication parameters in your request incompleted"}}`, shop.KindAuth},
