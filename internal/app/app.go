@@ -76,9 +76,9 @@ const passBudget = 45 * time.Second
 
 // New checks the configuration, opens the database and wires everything.
 func New(ctx context.Context, c config.Config, o Options) (*App, error) {
-	values, err := c.Parse()
+	values, described, err := parsed(c)
 	if err != nil {
-		return nil, &ConfigError{err}
+		return nil, err
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -97,9 +97,7 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 	a.Metrics = metrics.New(a.Store, o.Now, a.Logger)
 	client := newClient(c, values, o.Now, a.Metrics.Fetch)
 	a.Metrics.Circuits(client.Open)
-	if a.Shops, err = shops(c, o, client); err != nil {
-		return nil, errors.Join(err, a.Store.Close())
-	}
+	a.Shops = shops(c, o, client, described)
 	if values.Contact == "" {
 		a.Logger.Warn("app: SOKONE_CONTACT is not set: push services may refuse this server, and shops cannot ask who it is. Set it to mailto: or https: of yours.")
 	}
@@ -139,14 +137,31 @@ func (e *ConfigError) Unwrap() error { return e.err }
 
 // Shops makes the registry of adapters alone, for `sokone quote`: no database.
 func Shops(c config.Config, o Options) (*shop.Registry, error) {
-	values, err := c.Parse()
+	values, described, err := parsed(c)
 	if err != nil {
-		return nil, &ConfigError{err}
+		return nil, err
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return shops(c, o, newClient(c, values, o.Now, nil))
+	return shops(c, o, newClient(c, values, o.Now, nil), described), nil
+}
+
+// parsed checks all that the operator has set, the file of shops too, so that the
+// faults of both are told at once.
+func parsed(c config.Config) (config.Values, []custom.Shop, error) {
+	values, err := c.Parse()
+	var described []custom.Shop
+	if c.ShopsFile != "" {
+		var failed error
+		if described, failed = custom.Load(c.ShopsFile); failed != nil {
+			err = errors.Join(err, fmt.Errorf("SOKONE_SHOPS_FILE: %w", failed))
+		}
+	}
+	if err != nil {
+		return values, nil, &ConfigError{err}
+	}
+	return values, described, nil
 }
 
 func newClient(c config.Config, v config.Values, now func() time.Time, observe func(string, time.Duration)) *fetch.Client {
@@ -155,17 +170,11 @@ func newClient(c config.Config, v config.Values, now func() time.Time, observe f
 	})
 }
 
-func shops(c config.Config, o Options, client *fetch.Client) (*shop.Registry, error) {
+func shops(c config.Config, o Options, client *fetch.Client, described []custom.Shop) *shop.Registry {
 	pages := page.New(client, o.Now)
 	adapters := o.Adapters
-	if c.ShopsFile != "" {
-		described, err := custom.Load(c.ShopsFile)
-		if err != nil {
-			return nil, &ConfigError{fmt.Errorf("SOKONE_SHOPS_FILE: %w", err)}
-		}
-		for _, s := range described {
-			adapters = append(adapters, custom.New(s, client, o.Now))
-		}
+	for _, s := range described {
+		adapters = append(adapters, custom.New(s, client, o.Now))
 	}
 	return shop.NewRegistry(append(adapters,
 		rakuten.New(client, rakuten.Options{ApplicationID: c.RakutenApplicationID, AccessKey: c.RakutenAccessKey, SiteURL: c.RakutenSiteURL, Endpoint: c.RakutenEndpoint, Now: o.Now}),
@@ -173,7 +182,7 @@ func shops(c config.Config, o Options, client *fetch.Client) (*shop.Registry, er
 		shopify.New(client, pages, o.Now),
 		woocommerce.New(client, pages, o.Now),
 		pages, // reads any page, so it is asked last
-	)...), nil
+	)...)
 }
 
 // Keys are the VAPID keys that the operator gave, or those of the data directory.

@@ -72,7 +72,7 @@ func Quote(ctx context.Context, c config.Config, address string, out io.Writer) 
 	var quote shop.Quote
 	ref, err := shops.Resolve(address)
 	if err == nil {
-		quote, err = shops.Quote(ctx, ref)
+		quote, err = shops.Quote(shop.Anew(ctx), ref) // somebody waits, as for a preview
 	}
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)

@@ -64,8 +64,14 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	if err != nil {
 		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This page is built too strangely to be read.", Cause: err}
 	}
-	d := answer{text, root}
-	return a.quote(ref, d)
+	// Where the shop leads to something else, the product is not there any more.
+	now, ok := a.Match(p.URL)
+	if !ok {
+		address := page.Canonical(p.URL)
+		return shop.Quote{Ref: shop.Ref{Adapter: a.Name(), ItemCode: address, URL: address}},
+			&shop.Error{Kind: shop.KindEmpty, Message: "The shop leads from this address to one that is no product's."}
+	}
+	return a.quote(now, answer{text, root})
 }
 
 func (a *Adapter) quote(ref shop.Ref, d answer) (shop.Quote, error) {
@@ -83,9 +89,10 @@ func (a *Adapter) quote(ref shop.Ref, d answer) (shop.Quote, error) {
 	if !ok || err != nil || !price.Positive() {
 		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "What stands in the place of the price is none.", Cause: fmt.Errorf("shop %s: price: %.60q, currency: %.10q", a.Shop.Name, shown, sign)}
 	}
+	where := bounded(a.price.text+": "+shown, 200)
 	q := shop.Quote{
-		Ref: ref, Name: bounded(d.read(a.product), 300), Price: price, Availability: page.ReadAvailability(d.read(a.availability)), FoundBy: "custom", ObservedAt: a.now().UTC(),
-		Candidates: []shop.Candidate{{FoundBy: "custom", Price: price, Text: bounded(shown, 120), Won: true, Why: "where the shop's description says"}},
+		Ref: ref, Name: bounded(d.read(a.product), 300), Price: price, Availability: page.ReadAvailability(d.read(a.availability)), FoundBy: "custom", Evidence: where, ObservedAt: a.now().UTC(),
+		Candidates: []shop.Candidate{{FoundBy: "custom", Price: price, Text: where, Won: true, Why: "where the shop's description says"}},
 	}
 	q.Quantity = page.Quantity(q.Name)
 	return q, nil

@@ -14,8 +14,9 @@ import (
 	"github.com/sokone/sokone/internal/shop"
 )
 
+const good = "shops:\n  - name: mihon\n    host: shop.example\n    price: {css: .now}\n"
+
 func TestFaultsNameLineAndField(t *testing.T) {
-	const good = "shops:\n  - name: mihon\n    host: shop.example\n    price: {css: .now}\n"
 	if shops, err := parse(strings.NewReader(good)); err != nil || len(shops) != 1 {
 		t.Fatalf("%v", err)
 	}
@@ -25,7 +26,7 @@ func TestFaultsNameLineAndField(t *testing.T) {
 		"shop: x": "line 1: shop",
 		"shops:\n  - name: Mihon!\n    host: shop.example\n    price: {css: a}":                            "line 2: name",
 		"shops:\n  - name: mihon\n    price: {css: a}":                                                     "line 2: host",
-		"shops:\n  - name: mihon\n    host: https://shop.example/\n    price: {css: a}":                    "line 2: host",
+		"shops:\n  - name: mihon\n    host: https://shop.example/\n    price: {css: a}":                    "line 3: host",
 		"shops:\n  - name: mihon\n    host: shop.example":                                                  "line 2: price",
 		"shops:\n  - name: mihon\n    host: shop.example\n    price: .now":                                 "line 4: price",
 		"shops:\n  - name: mihon\n    host: shop.example\n    price: {css: \"[\"}":                         "line 4: price.css",
@@ -36,8 +37,18 @@ func TestFaultsNameLineAndField(t *testing.T) {
 		"shops:\n  - name: mihon\n    host: shop.example\n    price: {css: a}\n    currency: {value: YEN}": "line 5: currency",
 		"shops:\n  - name: mihon\n    host: shop.example\n    price: {css: a}\n    colour: {value: red}":   "line 5: colour",
 		good + "  - name: mihon\n    host: other.example\n    price: {css: a}\n":                           "line 5: name",
-		"shops: [": "line 1",
-		"- a\n- b": "line 1",
+		"shops:\n  - name: mihon\n    host: shop.example\n    price: {css: \"\"}":                          "line 4: price.css",
+		"shops:\n  - name: mihon\n    host: shop.example\n    price: {css: a, in: b}":                      "line 4: price.in",
+		"shops:\n  - name: mihon\n    host: shop.example\n    price: {json: $.a, attr: b}":                 "line 4: price.attr",
+		"shops:\n  - name: mihon\n    host: shop.example\n    price: {value: 5}":                           "line 4: price",
+		"shops:\n  - name: mihon\n    host: shop.example\n    price: {css: a}\n    price: {css: b}":        "line 5: price",
+		"shops:\n  - name: mihon\n    host: shop.example\n    price:\n      css: [a]":                      "line 5: price.css",
+		good + "---\nshops: []": "one document",
+		"shops:\n  - name: A\n    host: shop.example\n  - name: b\n    host: a b\n": "line 2: name",
+		"shops:\n  - name: a\n    host: shop.example\n  - name: b\n    host: a b\n": "line 5: host", // each fault of the file
+		"shops:\n\t- name: a": "line 2",
+		"shops: [":            "line 1",
+		"- a\n- b":            "line 1",
 	} {
 		if _, err := parse(strings.NewReader(file)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", file, err, want)
@@ -54,6 +65,10 @@ func TestADescribedShopIsRead(t *testing.T) {
 		case "/item/api":
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"p":{"price":"19.90","cur":"EUR","ok":true,"name":"Tea"}}`))
+		case "/item/moved":
+			http.Redirect(w, r, "/", http.StatusFound)
+		case "/item/short":
+			http.Redirect(w, r, "/item/tea?utm_source=x", http.StatusFound)
 		case "/item/gone":
 			w.WriteHeader(http.StatusNotFound)
 		default:
@@ -99,6 +114,7 @@ func TestADescribedShopIsRead(t *testing.T) {
 		{2, "/item/api", "19.90 EUR", shop.InStock, ""},
 		{2, "/item/gone", "", "", shop.KindEmpty},
 		{2, "/item/other", "", "", shop.KindParse},
+		{2, "/item/moved", "", "", shop.KindEmpty},
 	} {
 		a := New(shops[tc.shop], client, time.Now)
 		u, err := url.Parse(s.URL + tc.path)
@@ -120,6 +136,37 @@ func TestADescribedShopIsRead(t *testing.T) {
 			t.Errorf("%s %s: %+v %v", a.Name(), tc.path, q, err)
 		}
 	}
+}
+
+func TestAQuoteSaysWhereItsPriceStoodAndWhatItIs(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/item/short" {
+			http.Redirect(w, r, "/item/tea?utm_source=x", http.StatusFound)
+			return
+		}
+		_, _ = w.Write([]byte(`<html><body><h1>Tea</h1><b class="now">1,280円</b></body></html>`))
+	}))
+	defer s.Close()
+	shops, err := parse(strings.NewReader("shops:\n  - name: a\n    host: " + strings.TrimPrefix(s.URL, "http://") + "\n    path: ^/item/\n    price: {css: .now}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := fetch.New(fetch.Options{Guard: fetch.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "test", Now: time.Now, IgnoreRobots: true})
+	q, err := New(shops[0], client, time.Now).Quote(context.Background(), shop.Ref{Adapter: "custom-a", URL: s.URL + "/item/short"})
+	if err != nil || q.Evidence != "css .now: 1,280円" || q.URL != s.URL+"/item/tea" {
+		t.Errorf("%+v %v", q, err)
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	f.Add(good)
+	f.Add("shops: &a [*a]")
+	f.Fuzz(func(t *testing.T, file string) {
+		shops, err := parse(strings.NewReader(file))
+		if err == nil && len(shops) == 0 {
+			t.Error("a file without shops is taken")
+		}
+	})
 }
 
 func TestMatch(t *testing.T) {

@@ -6,6 +6,7 @@ package custom
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/andybalholm/cascadia"
 	"github.com/theory/jsonpath"
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/net/idna"
 
 	"github.com/sokone/sokone/internal/money"
 )
@@ -39,6 +41,7 @@ type source struct {
 	json  *jsonpath.Path
 	in    cascadia.Selector // with json: the script that holds it; nil for the whole answer
 	value string
+	text  string // as the file has it
 }
 
 // Load reads the file.
@@ -67,11 +70,19 @@ func parse(r io.Reader) ([]Shop, error) {
 		return nil, fmt.Errorf("larger than %d bytes", maxFile)
 	}
 	var root yaml.Node
-	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&root); err != nil {
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	if err := documents.Decode(&root); err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil, errors.New("the file is empty; it begins with 'shops:'")
 		}
 		return nil, err
+	}
+	var second yaml.Node
+	if err := documents.Decode(&second); !errors.Is(err, io.EOF) {
+		if err != nil {
+			return nil, err
+		}
+		return nil, at(&second, "the file", "must be one document; write all shops below one 'shops:'")
 	}
 	top, err := fields(root.Content[0], "the file", "shops")
 	if err != nil {
@@ -82,19 +93,21 @@ func parse(r io.Reader) ([]Shop, error) {
 		return nil, at(root.Content[0], "shops", "must be a list of shops")
 	}
 	var shops []Shop
+	var faults []error
 	seen := map[string]bool{}
 	for _, n := range list.Content {
 		s, err := shopOf(n)
-		if err != nil {
-			return nil, err
+		if err == nil && seen[s.Name] {
+			err = at(n, "name", "%q is there twice", s.Name)
 		}
-		if seen[s.Name] {
-			return nil, at(n, "name", "%q is there twice", s.Name)
+		if err != nil {
+			faults = append(faults, err)
+			continue
 		}
 		seen[s.Name] = true
 		shops = append(shops, s)
 	}
-	return shops, nil
+	return shops, errors.Join(faults...)
 }
 
 // at is a fault with its line and field.
@@ -117,6 +130,9 @@ func fields(n *yaml.Node, what string, known ...string) (map[string]*yaml.Node, 
 		if !ok {
 			return nil, at(key, key.Value, "is not known here; use %s", strings.Join(known, ", "))
 		}
+		if out[key.Value] != nil {
+			return nil, at(key, key.Value, "is there twice")
+		}
 		out[key.Value] = n.Content[i+1]
 	}
 	return out, nil
@@ -126,6 +142,18 @@ var (
 	shopName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 	hostName = regexp.MustCompile(`^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]+)?$`)
 )
+
+// hostOf is a host as addresses come to the adapter: in lower case and ASCII.
+func hostOf(s string) string {
+	below, wild := strings.CutPrefix(s, "*.")
+	if ascii, err := idna.Lookup.ToASCII(below); err == nil {
+		below = ascii
+	}
+	if below = strings.ToLower(below); wild {
+		return "*." + below
+	}
+	return below
+}
 
 func shopOf(n *yaml.Node) (Shop, error) {
 	f, err := fields(n, "shop", "name", "host", "path", "price", "currency", "availability", "product")
@@ -138,12 +166,12 @@ func shopOf(n *yaml.Node) (Shop, error) {
 		}
 		return ""
 	}
-	s := Shop{Name: text("name"), host: strings.ToLower(text("host"))}
+	s := Shop{Name: text("name"), host: hostOf(text("host"))}
 	if !shopName.MatchString(s.Name) {
-		return s, at(n, "name", "must be a short word of lower-case letters, digits and hyphens")
+		return s, at(cmp.Or(f["name"], n), "name", "must be a short word of lower-case letters, digits and hyphens")
 	}
 	if !hostName.MatchString(s.host) {
-		return s, at(n, "host", "must be a host name, as in shop.example or *.shop.example")
+		return s, at(cmp.Or(f["host"], n), "host", "must be a host name, as in shop.example or *.shop.example")
 	}
 	if s.path, err = regexp.Compile(text("path")); err != nil {
 		return s, at(f["path"], "path", "is no regular expression: %v", err)
@@ -163,6 +191,9 @@ func shopOf(n *yaml.Node) (Shop, error) {
 			return s, err
 		}
 	}
+	if s.price.value != "" {
+		return s, at(f["price"], "price", "cannot be a fixed value: use css or json")
+	}
 	if v := s.currency.value; v != "" && !money.ValidCurrency(v) {
 		return s, at(f["currency"], "currency", "%q is no ISO 4217 code", v)
 	}
@@ -174,7 +205,7 @@ func sourceOf(n *yaml.Node, key string) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	var s source
+	s := source{text: plainText(n)}
 	ways := 0
 	for _, name := range []string{"css", "json", "value"} {
 		if f[name] != nil {
@@ -184,9 +215,17 @@ func sourceOf(n *yaml.Node, key string) (source, error) {
 	if ways != 1 {
 		return s, at(n, key, "needs one of css, json and value")
 	}
-	for name, v := range f {
-		if v.Kind != yaml.ScalarNode {
+	for _, name := range []string{"css", "attr", "json", "in", "value"} {
+		switch v := f[name]; {
+		case v == nil:
+		case v.Kind != yaml.ScalarNode:
 			return s, at(v, key+"."+name, "must be a text")
+		case strings.TrimSpace(v.Value) == "":
+			return s, at(v, key+"."+name, "is empty")
+		case name == "attr" && f["css"] == nil:
+			return s, at(v, key+"."+name, "goes with css")
+		case name == "in" && f["json"] == nil:
+			return s, at(v, key+"."+name, "goes with json")
 		}
 	}
 	selector := func(name string) (cascadia.Selector, error) {
@@ -218,4 +257,13 @@ func sourceOf(n *yaml.Node, key string) (source, error) {
 		s.value = f["value"].Value
 	}
 	return s, nil
+}
+
+// plainText is a source in one line, as in "css .now, attr content".
+func plainText(n *yaml.Node) string {
+	var parts []string
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		parts = append(parts, n.Content[i].Value+" "+n.Content[i+1].Value)
+	}
+	return strings.Join(parts, ", ")
 }
