@@ -65,11 +65,11 @@ func (b block) hasDigit() bool {
 
 // Regions that are not about the page's own product.
 var (
-	asideNames = regexp.MustCompile(`(?i)(^|[^a-z])(related|similar|recommend|recommended|recommendations|carousel|slider|upsells?|cross-?sells?|recently|also|mini-?cart|(header|side|top|nav|my|shopping)-?(cart|basket)|(cart|basket)-?(drawer|preview|dropdown|summary|count|total|totals|widget|link|icon|modal|popup)|menu|nav|navigation|navbar|footer|sidebar|reviews?|ranking|breadcrumbs?|cookie|consent|newsletter|topbar|header|sponsored|accessories|bundle|bought|viewed|suggestions?)([^a-z]|$)|a-carousel|sims-`)
+	asideNames = words(`(^|[^a-z])(related|similar|recommend|recommended|recommendations|carousel|slider|upsells?|cross-?sells?|recently|also|mini-?cart|(header|side|top|nav|my|shopping)-?(cart|basket)|(cart|basket)-?(drawer|preview|dropdown|summary|count|total|totals|widget|link|icon|modal|popup)|menu|nav|navigation|navbar|footer|sidebar|reviews?|ranking|breadcrumbs?|cookie|consent|newsletter|topbar|header|sponsored|accessories|bundle|bought|viewed|suggestions?)([^a-z]|$)|a-carousel|sims-`)
 	asideWords = regexp.MustCompile(`(?i)^\s*(similar|related|you may also|customers (who|also)|recommended|recently viewed|frequently bought|sponsored|ähnliche|kunden|das könnte|produits similaires|vous aimerez|関連|おすすめ|この商品を|最近チェック|よく一緒に)`)
-	asideHead  = regexp.MustCompile(`(?i)recently viewed|related|similar|you (may|might) also|also (bought|viewed|like)|recommended|frequently bought|ähnliche|kunden kauften|関連|おすすめ|最近チェック|よく一緒に`)
-	struckName = regexp.MustCompile(`(?i)(^|[^a-z])(old|was|strike|struck|crossed|line-through|list-?price|rrp|msrp|uvp|compare|before|original|non-sale|price--original|previous)([^a-z]|$)`)
-	pricedName = regexp.MustCompile(`(?i)price|preis|prix|precio|prezzo|preco|preço|kakaku|(^|[^a-z])(cena|hinta|pris|amount|a-offscreen)([^a-z]|$)|価格|値段`)
+	asideHead  = words(`recently viewed|related|similar|you (may|might) also|also (bought|viewed|like)|recommended|frequently bought|ähnliche|kunden kauften|関連|おすすめ|最近チェック|よく一緒に`)
+	struckName = words(`(^|[^a-z])(old|was|strike|struck|crossed|line-through|list-?price|rrp|msrp|uvp|compare|before|original|non-sale|price--original|previous)([^a-z]|$)`)
+	pricedName = words(`price|preis|prix|precio|prezzo|preco|preço|kakaku|(^|[^a-z])(cena|hinta|pris|amount|a-offscreen)([^a-z]|$)|価格|値段`)
 	hiddenCSS  = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
 	struckCSS  = regexp.MustCompile(`(?i)line-through`)
 )

@@ -12,7 +12,7 @@ import (
 // marks are words of a page that is no product, whatever its status says. In
 // the title and the heading they tell by themselves; in the text of a short page
 // only those that a shop says of nothing else. A long page may speak of anything.
-type marks struct{ head, text *regexp.Regexp }
+type marks struct{ head, text *matcher }
 
 var (
 	wall = marks{

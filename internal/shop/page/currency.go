@@ -63,6 +63,17 @@ func (d *document) currencyOf(declared, text string) string {
 //
 // "en" and a bare $ settle nothing.
 func (d *document) sharing(sign string) string {
+	code, known := d.signs[sign]
+	if !known {
+		if code = d.share(sign); d.signs == nil {
+			d.signs = map[string]string{}
+		}
+		d.signs[sign] = code
+	}
+	return code
+}
+
+func (d *document) share(sign string) string {
 	fits := func(code string) bool { return slices.Contains(sharedSigns[sign], code) }
 	for _, code := range []string{d.taggedCurrency(), d.scriptCurrency()} {
 		if fits(code) {

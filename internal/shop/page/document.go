@@ -39,9 +39,10 @@ type document struct {
 	roots []*thing // all that the page says in a machine's words, once the products were asked for
 	found []found  // the products, once they were asked for
 	asked bool
-	key   string     // pageKey of the address, once it was asked for
-	lines []block    // of the page's own text, once they were asked for
-	seen  []sighting // the amounts in it
+	signs map[string]string // what a shared sign stands for, once it was asked for
+	key   string            // pageKey of the address, once it was asked for
+	lines []block           // of the page's own text, once they were asked for
+	seen  []sighting        // the amounts in it
 }
 
 func parse(text string, u *url.URL) (*document, error) {

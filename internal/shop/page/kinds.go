@@ -1,21 +1,10 @@
 package page
 
-import (
-	"regexp"
-	"strings"
-)
-
 // kind is a kind of price that is not the one that is paid, and the words that
 // tell it, in the languages of the shops that people watch.
 type kind struct {
 	why string
-	re  *regexp.Regexp
-}
-
-// words matches any of the alternatives, in capitals or not. Note that \b knows the
-// letters of ASCII alone: it fails before an é.
-func words(alternatives ...string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)` + strings.Join(alternatives, "|"))
+	re  *matcher
 }
 
 // Kinds that other rules ask for.
@@ -70,16 +59,16 @@ var (
 	strongBefore = words(`税込`, `特価`, `特別価格`, `販売価格`, `セール価格`, `内税`, `促销价`, `판매가`, `\b(now|jetzt|nur|nu|voor|maintenant|ahora|por:|adesso|sale price|our price|you pay|buy it now|one-?time|einmal|total|incl|inkl|brutto)\b`, `\bpor:?\s*$`)
 	strongAfter  = words(`^\s*[（(]?\s*(税込み?(?:[）)・\s]|$)|内税|inkl|incl|inc\.?\s*(vat|tax|gst)|ttc|brutto|iva (incl|inclusa|incluid[oa]|incluíd[oa])|s dph|vč\. dph|z vat|с ндс|kdv dahil)`)
 	kindOfClass  = []kind{
-		{"a price for members", regexp.MustCompile(`(?i)(^|[^a-z])(club|member|prime|loyalty)([^a-z]|$)`)},
-		{"a subscription", regexp.MustCompile(`(?i)(^|[^a-z])(sns|subscribe|subscription|autoship)([^a-z]|$)`)},
-		{"a price for a unit", regexp.MustCompile(`(?i)unit-?price|price-?(per-)?unit|grundpreis|ppu`)},
-		{"a saving", regexp.MustCompile(`(?i)(^|[^a-z])(saving|savings|discount|badge|coupon)([^a-z]|$)`)},
-		{"shipping", regexp.MustCompile(`(?i)shipping|delivery`)},
-		{"a price for those who buy several", regexp.MustCompile(`(?i)tier-?price|bulk-?pric|volume-?pric|quantity-?(break|discount|price)|staffel`)},
-		{"an instalment", regexp.MustCompile(`(?i)(^|[^a-z])(instal?l?ments?|finance|financing|klarna|afterpay|affirm|paypal-?later|ratenzahlung|parcelas?)([^a-z]|$)`)},
-		{"an earlier price", regexp.MustCompile(`(?i)price-?history|omnibus|lowest-?price`)},
-		{"a tax, a deposit or a fee", regexp.MustCompile(`(?i)eco-?(tax|part)|deposit|pfand|warranty`)},
-		{"points", regexp.MustCompile(`(?i)(^|[^a-z])points?([^a-z]|$)`)},
-		{withoutTax, regexp.MustCompile(`(?i)price--withoutTax|excl-?tax|ex-?vat|price-ht|without-?tax`)},
+		{"a price for members", words(`(^|[^a-z])(club|member|prime|loyalty)([^a-z]|$)`)},
+		{"a subscription", words(`(^|[^a-z])(sns|subscribe|subscription|autoship)([^a-z]|$)`)},
+		{"a price for a unit", words(`unit-?price|price-?(per-)?unit|grundpreis|ppu`)},
+		{"a saving", words(`(^|[^a-z])(saving|savings|discount|badge|coupon)([^a-z]|$)`)},
+		{"shipping", words(`shipping|delivery`)},
+		{"a price for those who buy several", words(`tier-?price|bulk-?pric|volume-?pric|quantity-?(break|discount|price)|staffel`)},
+		{"an instalment", words(`(^|[^a-z])(instal?l?ments?|finance|financing|klarna|afterpay|affirm|paypal-?later|ratenzahlung|parcelas?)([^a-z]|$)`)},
+		{"an earlier price", words(`price-?history|omnibus|lowest-?price`)},
+		{"a tax, a deposit or a fee", words(`eco-?(tax|part)|deposit|pfand|warranty`)},
+		{"points", words(`(^|[^a-z])points?([^a-z]|$)`)},
+		{withoutTax, words(`price--withoutTax|excl-?tax|ex-?vat|price-ht|without-?tax`)},
 	}
 )

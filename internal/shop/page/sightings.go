@@ -76,6 +76,9 @@ func (d *document) sightingsIn(b block) []sighting {
 		if strings.TrimSpace(label) == "" && i == 0 {
 			label = b.before
 		}
+		if len(label) > maxLabel {
+			label = strings.ToValidUTF8(label[len(label)-maxLabel:], "")
+		}
 		label = percentOff.ReplaceAllString(label, " ")
 		ranged := len(out) > 0 && between.MatchString(afterSign(s[from:sp[0]]))
 		from = sp[1]
@@ -95,6 +98,9 @@ func around(line string, span []int) string {
 	head := []rune(line[:span[0]])
 	return clean(string(head[max(0, len(head)-before):])+line[span[0]:], maxSnippet)
 }
+
+// maxLabel in bytes is more than the words that say what an amount is.
+const maxLabel = 120
 
 // percentOff says how much less the price is that follows it.
 var percentOff = regexp.MustCompile(`(?i)[-−]?\s*[0-9]+\s*%\s*(?:off|オフ|引き?|rabatt|de réduction|descuento|sconto|korting|desconto)?`)
