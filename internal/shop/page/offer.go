@@ -38,12 +38,17 @@ func (d *document) offer(p *thing) (f finding) {
 		stock  shop.Availability
 	}
 	var got []priced
-	for _, o := range d.forSale(offers) {
+	leftOut := d.leftOut(offers)
+	for _, o := range offers {
+		why := leftOut[o]
 		stock := availabilityOf(o.text("availability"))
-		if f.availability == "" {
+		if f.availability == "" && why == "" {
 			f.availability = stock
 		}
 		for _, c := range d.prices(o, p) {
+			if why != "" {
+				c.Won, c.Why = false, why
+			}
 			f.candidates = append(f.candidates, c)
 			if c.Won {
 				got = append(got, priced{c.Price, stock})
@@ -89,19 +94,41 @@ func (d *document) offer(p *thing) (f finding) {
 	return f
 }
 
-// forSale leaves out the offers that are no sale of the new product to everybody:
-// rent and member prices always; used goods, subscriptions, prices from a number
-// of pieces on, and what has run out, where other offers remain.
-func (d *document) forSale(offers []*thing) []*thing {
-	offers = slices.DeleteFunc(slices.Clone(offers), func(o *thing) bool {
-		return lease[term(o.text("businessfunction"))] || o.has("validformembertier") || o.has("membershippointsearned") && !o.has("price") && !o.has("pricespecification")
-	})
-	for _, no := range []func(*thing) bool{used, subscription, fromSeveral, d.expired} {
-		if i := slices.IndexFunc(offers, func(o *thing) bool { return !no(o) }); i >= 0 {
-			offers = slices.DeleteFunc(offers, no)
+// leftOut are the offers that are no sale of the new product to everybody, with the
+// reasons: rent and member prices always; used goods, subscriptions, prices from a
+// number of pieces on, and what has run out, where other offers remain.
+func (d *document) leftOut(offers []*thing) map[*thing]string {
+	reasons := map[*thing]string{}
+	for _, no := range []struct {
+		why    string
+		is     func(*thing) bool
+		always bool
+	}{
+		{"rent, or a service", func(o *thing) bool { return lease[term(o.text("businessfunction"))] }, true},
+		{"a price for members", func(o *thing) bool { return o.has("validformembertier") }, true},
+		{"used", used, false},
+		{"a subscription", subscription, false},
+		{"a price for those who buy several", fromSeveral, false},
+		{"not valid now", d.expired, false},
+	} {
+		var out []*thing
+		remain := false
+		for _, o := range offers {
+			switch {
+			case reasons[o] != "":
+			case no.is(o):
+				out = append(out, o)
+			default:
+				remain = true
+			}
+		}
+		if remain || no.always {
+			for _, o := range out {
+				reasons[o] = no.why
+			}
 		}
 	}
-	return offers
+	return reasons
 }
 
 // listed are the kinds of a price that nobody pays (schema.org PriceTypeEnumeration).
