@@ -60,8 +60,9 @@ type App struct {
 	Dispatch *dispatch.Dispatcher
 	Metrics  *metrics.Metrics
 
-	o    Options
-	jobs []*job
+	o          Options
+	pictureKey []byte
+	jobs       []*job
 
 	readyMu   sync.Mutex // guards the last answer about readiness
 	readyAt   time.Time
@@ -91,6 +92,7 @@ func New(ctx context.Context, c config.Config, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.pictureKey = keys.Derive("pictures")
 	if a.Store, err = store.Open(ctx, c.Data, store.Options{Logger: a.Logger, Now: o.Now}); err != nil {
 		return nil, err
 	}
@@ -264,7 +266,7 @@ func (a *App) handler() http.Handler {
 
 // pictures has a client of its own: pictures wait for no poll, nor polls for them.
 func (a *App) pictures() *imageproxy.Proxy {
-	return imageproxy.New(imageproxy.Options{Fetch: fetch.New(fetch.Options{
+	return imageproxy.New(imageproxy.Options{Key: a.pictureKey, Fetch: fetch.New(fetch.Options{
 		Guard: fetch.NewGuard(a.Values.AllowNetworks), UserAgent: userAgent(a.Values), MaxBytes: 2 << 20, Timeout: 15 * time.Second, IgnoreRobots: true, Now: a.o.Now,
 	})})
 }

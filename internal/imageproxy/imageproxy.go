@@ -6,7 +6,6 @@ package imageproxy
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"mime"
@@ -23,9 +22,10 @@ type Fetcher interface {
 	Get(ctx context.Context, r fetch.Request) (*fetch.Page, error)
 }
 
-// Options of a Proxy. Fetch is required.
+// Options of a Proxy. Fetch and Key are required.
 type Options struct {
 	Fetch      Fetcher
+	Key        []byte // signs addresses: one that lasts keeps them right over restarts
 	Prefix     string // of the addresses, default "/images/"
 	CacheBytes int    // that all kept pictures may have together, default 32 MB
 	MaxBytes   int    // of one picture, default 2 MB
@@ -35,7 +35,6 @@ type Options struct {
 // Proxy names pictures and serves them.
 type Proxy struct {
 	Options
-	key   []byte
 	turns chan struct{}
 
 	mu    sync.Mutex
@@ -55,9 +54,9 @@ var raster = map[string]bool{
 	"image/png": true, "image/jpeg": true, "image/webp": true, "image/gif": true, "image/avif": true, "image/svg+xml": true,
 }
 
-// New makes a proxy. Its addresses hold until the process ends.
+// New makes a proxy.
 func New(o Options) *Proxy {
-	if o.Fetch == nil {
+	if o.Fetch == nil || len(o.Key) < 16 {
 		panic("imageproxy: an option is missing")
 	}
 	if o.Prefix == "" {
@@ -72,9 +71,7 @@ func New(o Options) *Proxy {
 	if o.Parallel == 0 {
 		o.Parallel = 4
 	}
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails: crypto/rand ends the program instead
-	return &Proxy{Options: o, key: key, turns: make(chan struct{}, o.Parallel), kept: map[string]picture{}}
+	return &Proxy{Options: o, turns: make(chan struct{}, o.Parallel), kept: map[string]picture{}}
 }
 
 // Name is the address at which the picture of a shop is served; empty for one
@@ -88,7 +85,7 @@ func (p *Proxy) Name(image string) string {
 }
 
 func (p *Proxy) sign(image string) string {
-	mac := hmac.New(sha256.New, p.key)
+	mac := hmac.New(sha256.New, p.Key)
 	mac.Write([]byte(image))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdh"
 	"crypto/ecdsa"
 	"crypto/elliptic"
+	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -79,6 +80,16 @@ func (k Keys) Private() string { return k.private }
 // ID names the pair in a few characters. It is stored with each subscription,
 // to know later under which key the browser made it.
 func (k Keys) ID() string { return k.id }
+
+// Derive makes a secret of 32 bytes for another purpose, which lasts as long as
+// the pair (HKDF, RFC 5869).
+func (k Keys) Derive(purpose string) []byte {
+	secret, err := hkdf.Key(sha256.New, []byte(k.private), nil, "sokone "+purpose, 32)
+	if err != nil {
+		panic(err) // only a length beyond 255 hashes fails
+	}
+	return secret
+}
 
 // String hides the private key from logs and error messages.
 func (k Keys) String() string { return "VAPID key " + k.ID() }
