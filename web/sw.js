@@ -250,15 +250,12 @@ async function openShop(watchId, path) {
   }
 }
 
-/** One window: the one that shows it, else one that is open, else a new one. */
+/** One window: one that is open, best the one that was opened on it, else a new one. */
 async function openOne(href) {
   const windows = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
-  const there = windows.find((w) => w.url === href);
-  if (there) {
-    there.postMessage({ type: 'refresh' });
-    return there.focus();
-  }
-  for (const client of windows.filter((w) => isScreen(new URL(w.url).pathname))) {
+  // A window's address here is the one it was opened on, whatever it shows by now.
+  const ours = windows.filter((w) => isScreen(new URL(w.url).pathname)).sort((a, b) => (b.url === href) - (a.url === href));
+  for (const client of ours) {
     try {
       const focused = await client.focus();
       // A page of ours changes its screen without loading; one that this worker
