@@ -46,6 +46,9 @@ type document struct {
 }
 
 func parse(text string, u *url.URL) (*document, error) {
+	if !weigh(text) {
+		return nil, fmt.Errorf("it would become more than %d nodes, or has an element with more than %d attributes", maxNodes, maxAttributes)
+	}
 	root, err := html.ParseWithOptions(strings.NewReader(text), html.ParseOptionEnableScripting(true))
 	if err != nil {
 		return nil, err

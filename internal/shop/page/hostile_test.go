@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -90,6 +91,41 @@ func attributes(n int) string {
 		b.WriteString("=1 ")
 	}
 	return b.String()
+}
+
+// TestPagesThatMultiply: what a parser of HTML makes of open formatting elements is
+// as many nodes as there are such elements times the elements that follow.
+func TestPagesThatMultiply(t *testing.T) {
+	var open strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&open, "<b a=%d>", i)
+	}
+	bomb := "<p>" + open.String() + "</p>" + strings.Repeat("<p>x</p>", 5_000)
+	for name, body := range map[string]string{
+		"plainly":                     bomb,
+		"in a style sheet of SVG":     "<svg><style>" + bomb,
+		"in SVG that seems to end":    "<svg><foreignObject></svg></foreignObject><style>" + bomb,
+		"in SVG that ends in CDATA":   "<svg><![CDATA[</svg>]]><style>" + bomb,
+		"in SVG that ends in a quote": `<svg><g id="</svg>"><style>` + bomb,
+		"behind a script":             "<script>x</script>" + bomb,
+		"attributes":                  ordinary + "<p " + strings.Repeat("a=1 ", 1_000_000) + ">",
+		"closed paragraphs":           strings.Repeat("</p>", 1_000_000),
+		"elements":                    strings.Repeat("<p>5 €</p>", 1_000_000),
+	} {
+		if weigh(body) {
+			t.Errorf("%s: it is let through", name)
+		}
+	}
+	for name, body := range map[string]string{
+		"a long page":              strings.Repeat(`<div class="row"><a href="/somewhere"><b>Word</b></a></div>`, 20_000),
+		"scripts that compare":     strings.Repeat(`<script>for(i=0;i<a.length&&b<i;i++)x("<b a="+i)</script>`, 20_000),
+		"a picture in its address": `<img src="data:image/png;base64,` + strings.Repeat("iVBORw0KGgo ", 100_000) + `">`,
+		"bold that never ends":     strings.Repeat(`<p><b>Word</p>`, 20_000),
+	} {
+		if !weigh(body) {
+			t.Errorf("%s: it is not let through", name)
+		}
+	}
 }
 
 func seeds(f *testing.F) {
