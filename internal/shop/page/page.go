@@ -35,6 +35,10 @@ type seen struct {
 	quote          shop.Quote
 }
 
+// seenFor is how long a shop is believed that says that nothing has changed: some
+// say so always, and offers run out.
+const seenFor = 24 * time.Hour
+
 // maxSeen bounds what is remembered: some ten megabytes.
 const maxSeen = 10_000
 
@@ -66,6 +70,10 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		before.quote.ObservedAt = a.now().UTC()
 		return before.quote, nil
 	}
+	if toFrontPage(ref.URL, p.URL) {
+		return shop.Quote{Ref: shop.Ref{Adapter: a.Name(), ItemCode: Identity(p.URL), URL: Canonical(p.URL)}},
+			failure(shop.KindEmpty, "This address leads to the shop's front page: the product is not there.")
+	}
 	q, failed := Extract(Input{URL: p.URL, Status: p.Status, ContentType: p.ContentType, Body: p.Body, Now: a.now()})
 	q.Adapter = a.Name()
 	if q.ItemCode == "" { // where it led is what it is
@@ -74,6 +82,7 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	if failed != nil {
 		return shop.Quote{Ref: q.Ref}, failed
 	}
+	a.settle(ctx, ref.URL, p, &q)
 	q.ObservedAt = a.now().UTC()
 	a.remember(ref.URL, seen{p.Header.Get("ETag"), p.Header.Get("Last-Modified"), q})
 	return q, nil
@@ -82,7 +91,11 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 func (a *Adapter) before(address string) seen {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.seen[address]
+	s := a.seen[address]
+	if age := a.now().Sub(s.quote.ObservedAt); age < 0 || age > seenFor {
+		return seen{}
+	}
+	return s
 }
 
 func (a *Adapter) remember(address string, s seen) {
