@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -43,7 +44,21 @@ func digitsOf(s string) string {
 			return -1
 		}
 		return r
-	}, norm.NFKC.String(s))
+	}, norm.NFKC.String(lowered(s)))
+}
+
+// raised are digits above the line. Two right behind a number are its hundredths,
+// "$12⁹⁹"; others are marks of footnotes, "19,99 €¹", and no part of it.
+var raised = regexp.MustCompile(`([0-9０-９])?([.,]?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)`)
+
+func lowered(s string) string {
+	return raised.ReplaceAllStringFunc(s, func(m string) string {
+		parts := raised.FindStringSubmatch(m)
+		if parts[1] != "" && utf8.RuneCountInString(parts[3]) == 2 {
+			return parts[1] + cmp.Or(parts[2], ".") + parts[3]
+		}
+		return parts[1] + parts[2]
+	})
 }
 
 func isASCII(s string) bool {
