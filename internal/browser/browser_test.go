@@ -18,11 +18,11 @@ var required = os.Getenv("SOKONE_BROWSER_TESTS") == "required"
 func TestFirefox(t *testing.T)  { run(t, "firefox.test.mjs", "FIREFOX", "firefox-esr", "firefox") }
 func TestChromium(t *testing.T) { run(t, "chromium.test.mjs", "CHROMIUM", "chromium", "google-chrome") }
 func TestPWA(t *testing.T)      { run(t, "pwa.test.mjs", "CHROMIUM", "chromium", "google-chrome") }
+func TestVerdict(t *testing.T)  { node(t, "verdict.test.mjs") }
 
 // run runs a script of testdata with the server's binary and a browser in its
 // environment.
 func run(t *testing.T, script, variable string, browsers ...string) {
-	node := find(t, "node")
 	browser := find(t, browsers...)
 	if _, err := os.Stat("testdata/node_modules/puppeteer-core"); err != nil {
 		missing(t, "the packages of internal/browser/testdata; npm ci installs them")
@@ -31,11 +31,16 @@ func run(t *testing.T, script, variable string, browsers ...string) {
 	if out, err := exec.Command("go", "build", "-o", binary, "github.com/sokone/sokone/cmd/sokone").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
+	node(t, script, "SOKONE_BINARY="+binary, variable+"="+browser)
+}
+
+// node runs a script of testdata.
+func node(t *testing.T, script string, env ...string) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "--test", "--test-reporter=spec", script)
+	cmd := exec.CommandContext(ctx, find(t, "node"), "--test", "--test-reporter=spec", script)
 	cmd.Dir = "testdata"
-	cmd.Env = append(os.Environ(), "SOKONE_BINARY="+binary, variable+"="+browser)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
