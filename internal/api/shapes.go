@@ -129,6 +129,8 @@ type Listing struct {
 	ImageURL     string              `json:"image_url"`
 	Picture      string              `json:"picture" doc:"Where this server shows the image; empty for nowhere. It may change at any time."`
 	Price        Nullable[Money]     `json:"price"`
+	Total        Nullable[Money]     `json:"total" doc:"With shipping; null where the shop does not state it."`
+	Effective    Nullable[Money]     `json:"effective" doc:"Total less points."`
 	UnitPrice    Nullable[UnitPrice] `json:"unit_price"`
 	Availability string              `json:"availability" enum:"in_stock,out_of_stock,preorder,unknown"`
 	CheckedAt    *time.Time          `json:"checked_at" doc:"When the price was last read."`
@@ -154,7 +156,8 @@ type Issue struct {
 func listingOf(l watch.Listing) Listing {
 	out := Listing{
 		ID: l.ID, Adapter: l.Adapter, URL: l.URL, Name: l.Name, ImageURL: l.ImageURL,
-		Price: moneyOf(l.Last.Price), UnitPrice: unitPriceOf(l.Last.Price, l.Last.Quantity),
+		Price: moneyOf(l.Last.Price), Total: moneyOf(l.Last.Amount(watch.BasisTotal)), Effective: moneyOf(l.Last.Amount(watch.BasisEffective)),
+		UnitPrice:    unitPriceOf(l.Last.Price, l.Last.Quantity),
 		Availability: availability(l.Last.Availability), CheckedAt: timeOf(l.CheckedAt), RestingUntil: timeOf(l.RestingUntil),
 	}
 	if l.Last.FoundBy != "" {

@@ -119,5 +119,6 @@ export const getWatch = (id) => own('GET', `/watches/${at(id)}`);
 export const changeWatch = (id, change) => own('PATCH', `/watches/${at(id)}`, change);
 export const removeWatch = (id) => own('DELETE', `/watches/${at(id)}`);
 export const restoreWatch = (id) => own('POST', `/watches/${at(id)}/restore`);
+export const acceptProduct = (id) => own('POST', `/watches/${at(id)}/accept`);
 export const history = (id, days) => own('GET', `/watches/${at(id)}/history?days=${days}`);
 export const listAlerts = (cursor) => own('GET', `/alerts${cursor ? `?cursor=${at(cursor)}` : ''}`);

@@ -3,9 +3,11 @@ import { html, useEffect, useId, useLayoutEffect, useRef, useState } from './htm
 import { t } from './i18n.js';
 import * as format from './format.js';
 import { figures, steps } from './history.js';
+import { Origin } from './origin.js';
 
 const HEIGHT = 200;
-const PAD = { top: 18, right: 14, bottom: 26, left: 12 };
+const PAD = { top: 14, bottom: 26, left: 8 };
+const APART = 18; // px between two labels of prices
 
 export function Chart({ points, alerts, start, now, reference }) {
   const box = useRef(null);
@@ -34,10 +36,14 @@ export function Chart({ points, alerts, start, now, reference }) {
   high += room;
   const first = all[0].from;
   const span = Math.max(1, now - first);
-  const x = (ms) => PAD.left + ((ms - first) / span) * (width - PAD.left - PAD.right);
+  const labelled = (value, money) => ({ value, text: format.price(money) });
+  const scale = [labelled(Number(known.high.amount), known.high), labelled(Number(known.low.amount), known.low)];
+  const right = 12 + Math.max(...scale.map((l) => l.text.length)) * 7.2;
+  const x = (ms) => PAD.left + ((ms - first) / span) * (width - PAD.left - right);
   const y = (value) => PAD.top + (1 - (value - low) / (high - low)) * (HEIGHT - PAD.top - PAD.bottom);
 
   const line = all.map((s, i) => `${i ? 'V' : `M${x(s.from).toFixed(1)} `}${y(s.value).toFixed(1)}H${x(s.to).toFixed(1)}`).join('');
+  if (y(scale[1].value) - y(scale[0].value) < APART) scale.shift();
   const floor = HEIGHT - PAD.bottom;
   const marks = alerts
     .map((a) => ({ ...a, ms: Date.parse(a.at) }))
@@ -47,12 +53,11 @@ export function Chart({ points, alerts, start, now, reference }) {
 
   const point = (event) => {
     const { left } = box.current.getBoundingClientRect();
-    const ratio = (event.clientX - left - PAD.left) / (width - PAD.left - PAD.right);
+    const ratio = (event.clientX - left - PAD.left) / (width - PAD.left - right);
     setAt(first + Math.min(1, Math.max(0, ratio)) * span);
   };
   const day = span < 2 * 86400000 ? format.dateTime : format.date;
   const last = all[all.length - 1];
-  const lowest = all.find((s) => s.money === known.low);
 
   return html`<figure class="chart" ref=${box} aria-labelledby=${id}>
     <figcaption id=${id} class="unseen">${t('watch.history.summary', {
@@ -60,28 +65,38 @@ export function Chart({ points, alerts, start, now, reference }) {
     })}</figcaption>
     <svg width=${width} height=${HEIGHT} viewBox=${`0 0 ${width} ${HEIGHT}`} aria-hidden="true"
       onPointerMove=${point} onPointerDown=${point} onPointerLeave=${() => setAt(null)}>
-      <line class="axis" x1=${PAD.left} x2=${width - PAD.right} y1=${floor} y2=${floor} />
-      ${ref !== null && html`<line class="reference" x1=${PAD.left} x2=${width - PAD.right} y1=${y(ref)} y2=${y(ref)} />`}
+      <line class="axis" x1=${PAD.left} x2=${width - right} y1=${floor} y2=${floor} />
+      ${scale.map((l) => html`<line key=${l.text} class="grid" x1=${PAD.left} x2=${width - right} y1=${y(l.value)} y2=${y(l.value)} />
+        <text class="label" x=${width} y=${y(l.value) + 4} text-anchor="end">${l.text}</text>`)}
+      ${ref !== null && html`<line class="reference" x1=${PAD.left} x2=${width - right} y1=${y(ref)} y2=${y(ref)} />`}
       <path class="area" d=${`${line}V${floor}H${x(first)}Z`} />
       <path class="line" d=${line} />
       ${all.filter((s) => s.sold).map((s) => html`<line key=${s.from} class="sold" x1=${x(s.from)} x2=${x(s.to)} y1=${y(s.value)} y2=${y(s.value)} />`)}
       ${marks.map((a) => html`<circle key=${a.event_id} class="alert" cx=${x(a.ms)} cy=${y(a.step.value)} r="5" />`)}
-      ${!chosen && html`<circle class="now" cx=${x(now)} cy=${y(last.value)} r="4" />
-        ${lowest.value < last.value && html`<text class="label" x=${clampX(x((lowest.from + lowest.to) / 2), width)} y=${y(lowest.value) + 16} text-anchor="middle">${format.price(lowest.money)}</text>`}`}
+      ${!chosen && html`<circle class="now" cx=${x(now)} cy=${y(last.value)} r="4" />`}
       ${chosen && html`<line class="cross" x1=${x(at)} x2=${x(at)} y1=${PAD.top} y2=${floor} /><circle class="now" cx=${x(at)} cy=${y(chosen.value)} r="5" />`}
       <text class="label" x=${PAD.left} y=${HEIGHT - 8}>${day(first)}</text>
-      <text class="label" x=${width - PAD.right} y=${HEIGHT - 8} text-anchor="end">${day(now)}</text>
+      <text class="label" x=${width - right} y=${HEIGHT - 8} text-anchor="end">${day(now)}</text>
     </svg>
     <p class="reading" aria-hidden="true">${chosen
       ? html`<strong>${format.price(chosen.money)}</strong> ${format.dateTime(at)} ${chosen.sold ? t('stock.out_of_stock') : ''}`
       : html`<span>${t('watch.low')} <strong>${format.price(known.low)}</strong></span>
              <span>${t('watch.median')} <strong>${format.price(known.median)}</strong></span>
              <span>${t('watch.high')} <strong>${format.price(known.high)}</strong></span>`}</p>
+    ${(ref !== null || marks.length > 0) && html`<p class="legend" aria-hidden="true">
+      ${ref !== null && html`<span><i class="dashes" />${t('watch.reference', { price: format.price(reference) })}</span>`}
+      ${marks.length > 0 && html`<span><i class="dot" />${t('watch.history.alert')}</span>`}</p>`}
     <details class="table"><summary>${t('watch.history.table')}</summary>
-      <ol>${all.slice().reverse().slice(0, 50).map((s) => html`<li key=${s.from}><time datetime=${new Date(s.from).toISOString()}>${format.dateTime(s.from)}</time>
-        <span>${format.price(s.money)}${s.sold ? ` · ${t('stock.out_of_stock')}` : ''}</span></li>`)}</ol>
+      <ol>${all.slice().reverse().slice(0, 50).map((s) => html`<${Row} key=${s.from} step=${s} told=${marks.some((a) => a.step === s)} />`)}</ol>
     </details>
   </figure>`;
 }
 
-const clampX = (value, width) => Math.min(Math.max(value, 40), width - 40);
+/** A price in words, with its origin where that was kept. */
+function Row({ step, told }) {
+  const line = html`<time datetime=${new Date(step.from).toISOString()}>${format.dateTime(step.from)}</time>
+    <span>${[told && t('watch.history.alert'), step.sold && t('stock.out_of_stock')].filter(Boolean).map((flag) => html`<span class="pill">${flag}</span> `)}${format.price(step.money)}</span>`;
+  return html`<li>${step.foundBy
+    ? html`<details><summary>${line}</summary><${Origin} foundBy=${step.foundBy} text=${step.evidence} /></details>`
+    : html`<p>${line}</p>`}</li>`;
+}

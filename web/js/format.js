@@ -22,6 +22,9 @@ export function unitPrice(u) {
 
 export const unit = (per) => t(`unit.${per}`) ;
 
+/** An amount of content: 1.5 kg. */
+export const content = ({ amount, unit: of }) => t('unit.of', { amount: new Intl.NumberFormat(intl(), { maximumFractionDigits: 6 }).format(amount), unit: t(`unit.name.${of}`) });
+
 /** How many digits after the point a currency has. */
 export function digits(currency) {
   return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits;
@@ -40,6 +43,9 @@ const dates = (options) => (at) => new Intl.DateTimeFormat(intl(), options).form
 export const date = dates({ month: 'short', day: 'numeric' });
 export const dateTime = dates({ month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' });
 export const time = dates({ hour: 'numeric', minute: '2-digit' });
+
+/** A time to come: today's by the clock alone. */
+export const soon = (at) => (new Date(at).toDateString() === new Date().toDateString() ? time(at) : dateTime(at));
 
 /** "5 minutes ago"; a clock that is a little ahead still says "now". */
 export function ago(at, now = Date.now()) {

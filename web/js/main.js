@@ -1,6 +1,6 @@
 // Where the app begins: the frame around the screens, and what goes on beneath them.
-import { html, render, useEffect, useRef } from './html.js';
-import { lang, setLang, choice, t } from './i18n.js';
+import { html, render, useEffect, useRef, useState } from './html.js';
+import { setLang, choice, t } from './i18n.js';
 import * as api from './api.js';
 import * as format from './format.js';
 import { Icon, Mark, Missing } from './parts.js';
@@ -38,7 +38,7 @@ function App() {
     </nav>
     <main id="main" ref=${main} tabindex="-1" class=${route.name}>
       <${Offline} shared=${shared} />
-      <${Screen} key=${`${route.key} ${lang()}`} id=${route.id} query=${route.query} />
+      <${Screen} key=${route.key} id=${route.id} query=${route.query} />
     </main>
     <${Toast} toast=${shared.toast} />`;
 }
@@ -49,14 +49,32 @@ function Offline({ shared }) {
     ? t('app.offline', { ago: format.ago(shared.watchesAt) }) : t('app.offline.plain')}</p>`}</div>`;
 }
 
+/**
+ * What was said in passing. It goes by itself, but not from under a pointer or
+ * the focus, and Ctrl+Z does what it offers, so that nobody has to run for it.
+ */
 function Toast({ toast: shown }) {
+  const [held, hold] = useState(false);
+  const close = () => { update({ toast: null }); hold(false); };
+  const act = () => { close(); shown.action.run(); };
   useEffect(() => {
-    if (!shown) return undefined;
-    const timer = setTimeout(() => update({ toast: null }), shown.action ? 10000 : 5000);
+    if (!shown || held) return undefined;
+    const timer = setTimeout(close, shown.action ? 10000 : 5000);
     return () => clearTimeout(timer);
+  }, [shown?.id, held]);
+  useEffect(() => {
+    if (!shown?.action) return undefined;
+    const onKey = (event) => {
+      if (event.key !== 'z' || !(event.ctrlKey || event.metaKey) || event.shiftKey || /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName)) return;
+      event.preventDefault();
+      act();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
   }, [shown?.id]);
-  return html`<div class="toasts" role="status">${shown && html`<div key=${shown.id} class="toast"><span>${shown.text}</span>
-    ${shown.action && html`<button type="button" onClick=${() => { update({ toast: null }); shown.action.run(); }}>${shown.action.label}</button>`}
+  return html`<div class="toasts" role="status">${shown && html`<div key=${shown.id} class="toast"
+      onPointerEnter=${() => hold(true)} onPointerLeave=${() => hold(false)} onFocusIn=${() => hold(true)} onFocusOut=${() => hold(false)}><span>${shown.text}</span>
+    ${shown.action && html`<button type="button" aria-keyshortcuts="Control+Z Meta+Z" onClick=${act}>${shown.action.label}</button>`}
   </div>`}</div>`;
 }
 

@@ -10,6 +10,8 @@ const shapes = {
   bell: 'M6 16.5V11a6 6 0 0 1 12 0v5.5l1.5 1.5h-15zM10 20.5h4',
   gear: 'M4 7h9M19 7h1M4 17h1M11 17h9M13 7a3 3 0 1 0 6 0 3 3 0 1 0-6 0M5 17a3 3 0 1 0 6 0 3 3 0 1 0-6 0',
   back: 'M15 5l-7 7 7 7',
+  share: 'M12 15V4M8.5 7 12 3.5 15.5 7M8 10.5H6v10h12v-10h-2',
+  plus: 'M7 4h10a3 3 0 0 1 3 3v10a3 3 0 0 1-3 3H7a3 3 0 0 1-3-3V7a3 3 0 0 1 3-3M12 8.5v7M8.5 12h7',
   out: 'M14 5h5v5M19 5l-8 8M17 14v4a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1V8a1 1 0 0 1 1-1h4',
   warn: 'M12 4.5 21 19.5H3zM12 10v4.5M12 17v.2',
   pause: 'M9 6v12M15 6v12',
@@ -49,6 +51,17 @@ export function Head({ title, children, up }) {
 export function Button({ kind = '', busy, children, ...rest }) {
   return html`<button type="button" ...${rest} class=${`button ${kind}`} aria-disabled=${busy ? 'true' : undefined}
     onClick=${busy ? (e) => e.preventDefault() : rest.onClick}>${busy && html`<span class="spin" aria-hidden="true" />`}${children}</button>`;
+}
+
+/** A ref for the button that opens something: it has the focus back when that is closed. */
+export function useReturn(open) {
+  const button = useRef(null);
+  const was = useRef(open);
+  useEffect(() => {
+    if (was.current && !open) button.current?.focus();
+    was.current = open;
+  }, [open]);
+  return button;
 }
 
 export function Field({ label, error, hint, hidden, ...input }) {
@@ -102,10 +115,24 @@ export function Stock({ availability, always }) {
   return html`<span class=${`pill ${availability}`}>${t(`stock.${availability}`)}</span>`;
 }
 
+const credits = { rakuten: 'https://webservice.rakuten.co.jp/', yahoo: 'https://developer.yahoo.co.jp/sitemap/' };
+
+/** What a shop's interface asks to be shown beside its prices: its name, and when they were read. */
+export function Credit({ adapter, at }) {
+  if (!credits[adapter]) return null;
+  return html`<p class="credit"><a href=${credits[adapter]} target="_blank" rel="noopener noreferrer">${t(`credit.${adapter}`)}</a>
+    ${at && html` · ${t('add.read', { at: format.dateTime(at) })}`}</p>`;
+}
+
 /** What is wrong with a listing, in the reader's language where we know the kind. */
-export function problemWords(problem) {
-  const key = `problem.${problem.kind}`;
+export function problemWords(problem, replaced) {
+  const key = replaced ? `replaced.${problem.kind}.short` : `problem.${problem.kind}`;
   return has(key) ? t(key) : problem.message;
+}
+
+/** A problem with its beginning. */
+export function Problem({ problem, replaced }) {
+  return html`${problemWords(problem, replaced)} <span class="whole">(${t('problem.since', { at: format.dateTime(problem.since) })})</span>`;
 }
 
 export function Notice({ kind = 'warn', icon = 'warn', children }) {

@@ -3,13 +3,14 @@ import { html, useId } from './html.js';
 import { t } from './i18n.js';
 import * as format from './format.js';
 import { Chips, Field } from './parts.js';
-import { off, percents, spans, unitsLike } from './triggers.js';
+import { amount, off, percents, spans, unitsLike } from './triggers.js';
 
 /** fields is a draft of triggers.js; faults are its faults by type. */
 export function Picker({ listing, reference, fields, faults, onChange }) {
   const set = (type, change) => onChange({ ...fields, [type]: { ...fields[type], ...change } });
   const currency = (listing.price ?? reference)?.currency;
   const base = reference ?? listing.price;
+  const target = currency && amount(fields.target_price.target, currency);
   const rows = {
     price_drop: base && html`<${Drop} base=${base} field=${fields.price_drop} set=${(c) => set('price_drop', c)} />`,
     target_price: currency && html`<${Target} type="target_price" currency=${currency} field=${fields.target_price} fault=${faults.target_price}
@@ -21,9 +22,9 @@ export function Picker({ listing, reference, fields, faults, onChange }) {
   };
   const hints = {
     price_drop: base && (fields.price_drop.percent
-      ? t('trigger.price_drop.hint', { price: format.price(off(base, fields.price_drop.percent)) })
+      ? t('trigger.price_drop.hint', { percent: format.percent(fields.price_drop.percent), price: format.price(off(base, fields.price_drop.percent)) })
       : t('trigger.price_drop.hint.any', { price: format.price(base) })),
-    target_price: t('trigger.target_price.hint'),
+    target_price: target && t(fields.target_price.on ? 'trigger.target_price.hint.on' : 'trigger.target_price.hint', { price: format.price({ amount: target, currency }) }),
     lowest_in_days: t('trigger.lowest_in_days.hint', { days: format.number(fields.lowest_in_days.days) }),
     unit_price: listing.unit_price && t('trigger.unit_price.hint', { price: format.unitPrice(listing.unit_price) }),
     back_in_stock: t('trigger.back_in_stock.hint'),
@@ -45,10 +46,10 @@ function Row({ type, hint, on, set, children }) {
   </li>`;
 }
 
-function Drop({ field, set }) {
+function Drop({ base, field, set }) {
   const values = percents.includes(field.percent) ? percents : [...percents, field.percent].sort((a, b) => a - b);
-  return html`<${Chips} label=${t('trigger.price_drop.group')} values=${values} value=${field.percent}
-    onChange=${(percent) => set({ percent })} show=${(p) => (p ? format.percent(p) : t('trigger.price_drop.any'))} />`;
+  return html`<${Chips} label=${t('trigger.price_drop.group')} values=${values} value=${field.percent} onChange=${(percent) => set({ percent })}
+    show=${(p) => html`${p ? format.percent(p) : t('trigger.price_drop.any')}<small>${p ? format.price(off(base, p)) : `< ${format.price(base)}`}</small>`} />`;
 }
 
 function Span({ field, set }) {

@@ -26,9 +26,10 @@ export function TurnOn({ kind = 'main' }) {
 export function PushOffer() {
   const { push } = useShared();
   if (push !== 'off' && push !== 'denied' && push !== 'install') return null;
-  return html`<section class="offer">
-    <h2>${push === 'off' ? t('home.push.title') : t(`push.${push}`)}</h2>
-    <p>${push === 'off' ? t('home.push.body') : t(`push.${push}.body`)}</p>
-    ${push === 'off' && html`<${TurnOn} />`}
+  return html`<section class="offer"><div>
+      <h2>${push === 'off' ? t('home.push.title') : t(`push.${push}`)}</h2>
+      <p>${push === 'off' ? t('home.push.body') : t(`push.${push}.body`)}</p></div>
+    ${push === 'off' && html`<div><${TurnOn} /></div>`}
+    ${push === 'install' && html`<a class="button" href="/settings">${t('push.install.how')}</a>`}
   </section>`;
 }

@@ -44,7 +44,8 @@ export function draft({ price, unit_price: unitPrice, availability }, chosen) {
     field.on = true;
     if (trigger.percent != null) field.percent = Number(trigger.percent);
     if (trigger.days != null) field.days = trigger.days;
-    if (trigger.target != null) field.target = trigger.target.amount ?? String(trigger.target);
+    // A target in a currency that the shop does not ask any more is none.
+    if (trigger.target != null && (!price || trigger.target.currency === price.currency)) field.target = trigger.target.amount;
     if (trigger.unit) field.unit = trigger.unit;
   }
   if (!chosen) fields[availability === 'out_of_stock' ? 'back_in_stock' : 'price_drop'].on = true;

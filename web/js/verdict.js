@@ -17,7 +17,7 @@ const ENOUGH = 14 * DAY;
  *   - "wait"   3 % and more over the median; or sold out, with "sold" alone
  *   - "usual"  between the two
  *   - "early"  under 14 days of prices, with "early" {days} alone
- *   Keys: "lowest" {days}, "under" and "over" {percent, median}, "same" {median},
+ *   Keys: "lowest" {days}, of which prices are known; "under" and "over" {percent, median}, "same" {median},
  *   "low" {low}. median and low are money as the API writes it; percent is whole.
  */
 export function verdict(points, listing, days, now) {
@@ -32,7 +32,7 @@ export function verdict(points, listing, days, now) {
   const median = Number(known.median.amount);
   const off = Math.round((price / median - 1) * 100);
   const reasons = [];
-  if (price <= low) reasons.push({ key: 'lowest', values: { days } });
+  if (price <= low) reasons.push({ key: 'lowest', values: { days: Math.min(days, Math.floor(seen / DAY)) } });
   if (off <= -1) reasons.push({ key: 'under', values: { percent: -off, median: known.median } });
   else if (off >= 1) reasons.push({ key: 'over', values: { percent: off, median: known.median } });
   else reasons.push({ key: 'same', values: { median: known.median } });

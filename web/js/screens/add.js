@@ -3,12 +3,15 @@ import { html, useEffect, useState } from '../html.js';
 import { t } from '../i18n.js';
 import * as api from '../api.js';
 import * as format from '../format.js';
-import { Button, Field, Head, Notice, Picture, Price, Skeleton, Stock, errorWords } from '../parts.js';
+import { Credit, Field, Head, Notice, Picture, Price, Skeleton, Stock, errorWords } from '../parts.js';
+import { Evidence } from '../origin.js';
 import { Picker } from '../picker.js';
 import { back, go } from '../router.js';
 import { keepWatch, loadWatches, toast, useLoaded, useShared } from '../store.js';
 import { draft, finish, showFault } from '../triggers.js';
 import { Address, findAddress } from './address.js';
+import { Basis } from './basis.js';
+import { PriceHistory } from './pricehistory.js';
 
 /** Share targets put the address where they like: in url, in text or in the title. */
 function shared(query) {
@@ -38,10 +41,15 @@ function Preview({ url }) {
       <${Address} value=${url} /><p class="quiet"><button class="link" type="button" onClick=${again}>${t('app.retry')}</button></p></div>`;
   }
   const already = watches?.find((w) => w.listing.url === quote.url);
-  return html`<${Product} quote=${quote} />
-    ${already
-      ? html`<${Notice} kind="calm" icon="check">${t('add.already')} <a href=${`/watches/${already.id}`}>${t('add.already.open')}</a></${Notice}>`
-      : html`<${Choose} quote=${quote} url=${url} />`}`;
+  return html`<div class="columns"><div>
+      <${Product} quote=${quote} />
+      ${quote.history && html`<section class="panel"><div class="bar"><h2>${t('watch.history')}</h2><span class="hint">${t('add.history')}</span></div>
+        <${PriceHistory} points=${quote.history} listing=${quote} days=${90} now=${Date.now()} judged /></section>`}
+    </div><div>
+      ${already
+        ? html`<${Notice} kind="calm" icon="check">${t('add.already')} <a href=${`/watches/${already.id}`}>${t('add.already.open')}</a></${Notice}>`
+        : html`<${Choose} quote=${quote} url=${url} />`}
+    </div></div>`;
 }
 
 function Product({ quote }) {
@@ -49,7 +57,9 @@ function Product({ quote }) {
     <div><p class="host">${format.host(quote.url)}</p><h2>${quote.name || quote.url}</h2>
       <p class="prices"><${Price} money=${quote.price} big /> <${Stock} availability=${quote.availability} always /></p>
       ${quote.unit_price && html`<p class="hint">${format.unitPrice(quote.unit_price)}</p>`}
+      <${Credit} adapter=${quote.adapter} at=${quote.observed_at} />
     </div>
+    <${Evidence} foundBy=${quote.found_by} text=${quote.evidence} at=${quote.observed_at} />
   </section>`;
 }
 
@@ -60,7 +70,6 @@ function Choose({ quote, url }) {
   const [faults, setFaults] = useState({});
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
-  const bases = ['price', 'total', 'effective'].filter((b) => quote[b] && (b === 'price' || quote[b].amount !== quote.price?.amount));
   const listing = { ...quote, price: quote[basis] ?? quote.price };
 
   const add = async (event) => {
@@ -91,10 +100,7 @@ function Choose({ quote, url }) {
     <div class="bar ask"><h2>${t('add.when')}</h2><a class="link" href="/add">${t('add.other')}</a></div>
     <${Picker} listing=${listing} fields=${fields} faults=${faults} onChange=${(f) => { setFields(f); setFaults({}); setError(''); }} />
     <div class="panel">
-      ${bases.length > 1 && html`<div class="field"><label for="basis">${t('add.basis')}</label>
-        <select id="basis" value=${basis} onChange=${(e) => setBasis(e.currentTarget.value)}>
-          ${bases.map((b) => html`<option key=${b} value=${b}>${t(`basis.${b}`, { price: format.price(quote[b]) })}</option>`)}
-        </select></div>`}
+      <${Basis} of=${quote} value=${basis} onChange=${setBasis} />
       <${Field} label=${t('add.note')} value=${note} maxlength="200" autocomplete="off" onInput=${(e) => setNote(e.currentTarget.value)} />
     </div>
     <div class="sticky">

@@ -94,7 +94,7 @@ function what({ trigger, why, checked, detected }) {
     since: numbers.failing_since && format.dateTime(numbers.failing_since),
   };
   const complete = (key) => has(key) && Object.keys(values).every((name) => values[name] || !t(key).includes(`{${name}}`));
-  for (const key of [`alert.${trigger}`, `alert.${trigger}.plain`]) {
+  for (const key of [`alert.${trigger}.${numbers.failure_kind}`, `alert.${trigger}`, `alert.${trigger}.plain`]) {
     if (complete(key)) return t(key, values);
   }
   const label = has(`trigger.${trigger}`) ? t(`trigger.${trigger}`) : trigger;

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from '../html.js';
 import { t } from '../i18n.js';
 import * as api from '../api.js';
 import * as format from '../format.js';
-import { Change, Failed, Head, Icon, Picture, Price, Skeleton, Stock, problemWords } from '../parts.js';
+import { Change, Failed, Head, Icon, Picture, Price, Skeleton, Problem, Stock } from '../parts.js';
 import { Spark } from '../spark.js';
 import { PushOffer } from '../pushoffer.js';
 import { loadWatches, useShared } from '../store.js';
@@ -39,11 +39,11 @@ function Card({ watch }) {
     <div class="side"><${Picture} src=${listing.picture} /><${Spark} watch=${watch} /></div>
     <div class="about">
       <h2><a href=${`/watches/${encodeURIComponent(watch.id)}`}>${listing.name || format.host(listing.url)}</a></h2>
-      <p class="prices"><${Price} money=${listing.price} /> <${Change} from=${watch.reference} to=${watch.basis === 'price' ? listing.price : null} />
+      <p class="prices"><${Price} money=${listing.price} /> <${Change} from=${watch.reference} to=${watch.basis === 'price' && !watch.replaced ? listing.price : null} />
         <${Stock} availability=${listing.availability} />${watch.paused && html`<span class="pill">${t('home.paused')}</span>`}</p>
       <ul class="waits" aria-label=${t('wait.label')}>${chosen(watch).map((trigger) => html`<li key=${trigger.type}>${words(trigger)}</li>`)}</ul>
       ${listing.problem
-        ? html`<p class="trouble"><${Icon} name="warn" /> <span>${problemWords(listing.problem)} (${t('problem.since', { at: format.dateTime(listing.problem.since) })})</span></p>`
+        ? html`<p class="trouble"><${Icon} name="warn" /> <span><${Problem} problem=${listing.problem} replaced=${watch.replaced} /></span></p>`
         : html`<p class="fresh">${format.checked(listing.checked_at)} · ${format.host(listing.url)}</p>`}
     </div>
   </li>`;

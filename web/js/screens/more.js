@@ -2,7 +2,7 @@
 import { html, useEffect, useId, useRef, useState } from '../html.js';
 import { t } from '../i18n.js';
 import * as api from '../api.js';
-import { Button, errorWords } from '../parts.js';
+import { Button, Icon, Mark, errorWords } from '../parts.js';
 import { isIOS, installed } from '../push.js';
 import { generate } from '../qr.js';
 import { loadWatches, toast, useLoaded } from '../store.js';
@@ -65,6 +65,8 @@ export function Install() {
   return html`<section class="panel"><h2>${t('settings.install')}</h2>
     <p class="hint">${t('settings.install.body')}</p>
     ${prompt ? html`<${Button} onClick=${install}>${t('settings.install.now')}</${Button}>` : html`<p>${t(`settings.install.${way}`)}</p>`}
+    ${way === 'ios' && html`<ol class="taps">${['share', 'plus', 'mark'].map((icon, i) => html`<li key=${icon}>
+      ${icon === 'mark' ? html`<${Mark} />` : html`<${Icon} name=${icon} />`}<span>${t(`settings.install.ios.${i + 1}`)}</span></li>`)}</ol>`}
   </section>`;
 }
 

@@ -1,8 +1,9 @@
 // The first visit: what it is, where to put an address, what one gets.
 import { html } from '../html.js';
-import { t } from '../i18n.js';
+import { lang, setLang, t } from '../i18n.js';
 import * as format from '../format.js';
 import { Mark } from '../parts.js';
+import { update } from '../store.js';
 import { Address } from './address.js';
 
 export function Welcome() {
@@ -15,9 +16,12 @@ export function Welcome() {
       <p class="hint trust">${t('welcome.trust')}</p>
     </div>
     <${Example} />
-    <p class="quiet"><a href="/settings?code">${t('welcome.code')}</a></p>
+    <p class="quiet more"><a class="link" href="/settings?code">${t('welcome.code')}</a>
+      <button class="link" type="button" lang=${other()} onClick=${() => { setLang(other()); update({}); }}>${t('welcome.language')}</button></p>
   </div>`;
 }
+
+const other = () => (lang() === 'ja' ? 'en' : 'ja');
 
 function Example() {
   const yen = (amount) => format.price({ amount, currency: 'JPY' });
