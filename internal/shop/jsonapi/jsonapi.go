@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/sokone/sokone/internal/fetch"
@@ -46,6 +47,21 @@ func Get(ctx context.Context, g Getter, r fetch.Request, v any) (*fetch.Page, er
 		return p, &shop.Error{Kind: shop.KindParse, Message: "The shop's answer cannot be read.", Cause: err}
 	}
 	return p, nil
+}
+
+// Pages reads the page of a shop that turns out not to have the interface.
+type Pages interface {
+	Match(u *url.URL) (shop.Ref, bool)
+	Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error)
+}
+
+// ByPage falls back to the product's page.
+func ByPage(ctx context.Context, pages Pages, u *url.URL) (shop.Quote, error) {
+	ref, ok := pages.Match(u)
+	if !ok {
+		return shop.Quote{}, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a product."}
+	}
+	return pages.Quote(ctx, ref)
 }
 
 // Only is the quote of the one price in an answer; where says which field that

@@ -21,21 +21,15 @@ import (
 	"github.com/sokone/sokone/internal/shop/jsonapi"
 )
 
-// Reader reads the page of a shop that turns out not to be Shopify's.
-type Reader interface {
-	Match(u *url.URL) (shop.Ref, bool)
-	Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error)
-}
-
 // Adapter reads Shopify.
 type Adapter struct {
 	get   jsonapi.Getter
-	pages Reader
+	pages jsonapi.Pages
 	now   func() time.Time
 }
 
 // New makes the adapter.
-func New(get jsonapi.Getter, pages Reader, now func() time.Time) *Adapter {
+func New(get jsonapi.Getter, pages jsonapi.Pages, now func() time.Time) *Adapter {
 	return &Adapter{get, pages, now}
 }
 
@@ -117,7 +111,7 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 			}
 			return shop.Quote{}, err
 		}
-		return a.page(ctx, u)
+		return jsonapi.ByPage(ctx, a.pages, u)
 	}
 	want := known.variant
 	if !established {
@@ -130,20 +124,12 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	if !established {
 		switch known, err = a.establish(ctx, final, v); {
 		case errors.Is(err, errNoCurrency):
-			return a.page(ctx, u)
+			return jsonapi.ByPage(ctx, a.pages, u)
 		case err != nil:
 			return shop.Quote{}, err
 		}
 	}
 	return a.quote(known, p, v, final)
-}
-
-func (a *Adapter) page(ctx context.Context, u *url.URL) (shop.Quote, error) {
-	ref, ok := a.pages.Match(u)
-	if !ok {
-		return shop.Quote{}, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a product."}
-	}
-	return a.pages.Quote(ctx, ref)
 }
 
 // product asks for the .js; final is the address after redirects, which rename handles.

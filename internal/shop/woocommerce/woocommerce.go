@@ -18,21 +18,15 @@ import (
 	"github.com/sokone/sokone/internal/shop/jsonapi"
 )
 
-// Reader reads the page of a shop that has no Store API.
-type Reader interface {
-	Match(u *url.URL) (shop.Ref, bool)
-	Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error)
-}
-
 // Adapter reads WooCommerce.
 type Adapter struct {
 	get   jsonapi.Getter
-	pages Reader
+	pages jsonapi.Pages
 	now   func() time.Time
 }
 
 // New makes the adapter.
-func New(get jsonapi.Getter, pages Reader, now func() time.Time) *Adapter {
+func New(get jsonapi.Getter, pages jsonapi.Pages, now func() time.Time) *Adapter {
 	return &Adapter{get, pages, now}
 }
 
@@ -110,11 +104,7 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	var found []product
 	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: root + api + "?slug=" + m[2]}, &found)
 	if err != nil || page.Status != http.StatusOK || len(found) != 1 || found[0].ID == "" {
-		ref, ok := a.pages.Match(u)
-		if !ok {
-			return shop.Quote{}, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a product."}
-		}
-		return a.pages.Quote(ctx, ref)
+		return jsonapi.ByPage(ctx, a.pages, u)
 	}
 	// The shop's own name is where it sends us.
 	ref.URL = page.URL.Scheme + "://" + page.URL.Host + m[1] + "/product/" + m[2] + "/"
