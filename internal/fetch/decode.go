@@ -32,7 +32,12 @@ func Decode(body []byte, contentType string) (text, name string) {
 	}
 	header, meta := fromHeader(contentType), fromMeta(body)
 	valid := utf8.Valid(body)
-	if header == "" && meta == "" && escapes(body) {
+	if name := wide(body); name != "" && header == "" {
+		if text, ok := decode(body, name); ok {
+			return text, name
+		}
+	}
+	if escapes(body) { // whatever is declared: in no other encoding would it be text
 		if text, ok := decode(body, "iso-2022-jp"); ok {
 			return text, "iso-2022-jp"
 		}
@@ -41,6 +46,9 @@ func Decode(body []byte, contentType string) (text, name string) {
 		return string(body), "utf-8"
 	}
 	for _, declared := range []string{header, meta} {
+		if declared == "windows-1252" && inRuns(body) {
+			continue // it reads any bytes, and is a server's default
+		}
 		if text, ok := decode(body, declared); ok {
 			return text, declared
 		}
@@ -75,6 +83,44 @@ func fromMeta(body []byte) string {
 		return "utf-8"
 	}
 	return name
+}
+
+// wide is UTF-16 without a byte order mark, by the zeros that its ASCII has.
+func wide(body []byte) string {
+	zeros := [2]int{}
+	head := body[:min(len(body), 512)&^1]
+	for i, b := range head {
+		if b == 0 {
+			zeros[i%2]++
+		}
+	}
+	switch {
+	case zeros[1] > len(head)/4 && zeros[0] == 0:
+		return "utf-16le"
+	case zeros[0] > len(head)/4 && zeros[1] == 0:
+		return "utf-16be"
+	}
+	return ""
+}
+
+// inRuns reports whether the bytes beyond ASCII stand together, as in scripts other
+// than Latin, where accented letters stand alone.
+func inRuns(body []byte) bool {
+	runs, alone, length := 0, 0, 0
+	for _, b := range append(body[:len(body):len(body)], 0) {
+		if b >= utf8.RuneSelf {
+			length++
+			continue
+		}
+		switch {
+		case length >= 4:
+			runs += length
+		case length > 0:
+			alone += length
+		}
+		length = 0
+	}
+	return runs > 2*alone
 }
 
 // escapes reports the sequences by which ISO-2022-JP, which is ASCII to the eye,
@@ -139,6 +185,9 @@ func mostlyUTF8(body []byte) bool {
 // detect asks the statistics of saintfish/chardet, which knows the Japanese
 // encodings apart where golang.org/x/net takes undeclared Shift_JIS for Latin-1.
 func detect(body []byte) (text, name string, ok bool) {
+	if bytes.Contains(body, []byte("\xa3")) && !bytes.ContainsFunc(bytes.ReplaceAll(body, []byte("\xa3"), nil), func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return "", "", false // a pound's sign alone is nothing for statistics
+	}
 	// The head of a page is ASCII and says nothing.
 	from := max(bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf }), 0)
 	results, err := chardet.NewHtmlDetector().DetectAll(body[from:min(len(body), from+64<<10)])

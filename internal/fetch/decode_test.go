@@ -124,3 +124,24 @@ func TestAPoundSignUnderTheWrongDeclaration(t *testing.T) {
 		t.Errorf("%s %.60q", name, text[len(text)-20:])
 	}
 }
+
+func TestDeclarationsThatTheBytesBelie(t *testing.T) {
+	const page = "<!doctype html><html lang=\"ja\"><title>銅のやかん</title><p>毎日の台所で使いやすい、昔ながらの銅のやかんです。</p><p>3,980円</p>"
+	for name, e := range map[string]encoding.Encoding{"shift_jis": japanese.ShiftJIS, "euc-jp": japanese.EUCJP, "iso-2022-jp": japanese.ISO2022JP, "utf-16le": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "utf-16be": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)} {
+		body := in(t, e, page)
+		for _, declared := range []string{"text/html", "text/html; charset=iso-8859-1"} {
+			if strings.HasPrefix(name, "utf-16") && declared != "text/html" {
+				continue
+			}
+			if text, got := Decode(body, declared); text != page || got != name {
+				t.Errorf("%s as %q: read as %s: %.80q", name, declared, got, text)
+			}
+		}
+	}
+	if text, _ := Decode([]byte("<p>\xa342.50</p>"), "text/html"); text != "<p>£42.50</p>" {
+		t.Errorf("a pound's sign alone: %q", text)
+	}
+	if text, _ := Decode([]byte("<p>Bouilloire cuivr\xe9e, tr\xe8s jolie</p>"), "text/html; charset=iso-8859-1"); text != "<p>Bouilloire cuivrée, très jolie</p>" {
+		t.Errorf("accented letters under their own declaration: %q", text)
+	}
+}
