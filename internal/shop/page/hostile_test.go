@@ -74,8 +74,8 @@ func TestHostilePages(t *testing.T) {
 			if got := extract(t, body); got != "5 EUR" && !strings.HasPrefix(got, "error") {
 				t.Errorf("%s", got)
 			}
-			// A second is the aim; the race detector and a busy machine take ten.
-			if took := time.Since(began); took > 10*time.Second {
+			// A second is the aim; the race detector on a busy machine takes many.
+			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("it took %v", took)
 			}
 		})

@@ -72,11 +72,14 @@ func (d *document) adopt(roots []*thing) {
 
 func (t *thing) offered() bool { return len(t.props["offers"]) > 0 || len(t.props["hasvariant"]) > 0 }
 
+// maxProducts is more than a page about one product names.
+const maxProducts = 500
+
 func walk(t *thing, main, listed bool, depth int, seen map[*thing]bool, out *[]found) {
 	if t == nil {
 		return
 	}
-	if t = t.one(); depth > maxDepth || seen[t] {
+	if t = t.one(); depth > maxDepth || len(*out) >= maxProducts || seen[t] {
 		return
 	}
 	seen[t] = true
