@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -131,7 +132,7 @@ func (r *robots) read(ctx context.Context, c *Client, u *url.URL, host string) (
 		}
 	case err != nil:
 	case p.Status == http.StatusOK:
-		if data, err := robotstxt.FromBytes(p.Body[:min(len(p.Body), maxRobots)]); err == nil {
+		if data, err := robotstxt.FromBytes(affordable(p.Body[:min(len(p.Body), maxRobots)])); err == nil {
 			found = rules{group: data.FindGroup(robotsName), until: r.now().Add(robotsFor)}
 		}
 	case p.Status >= 400 && p.Status < 500:
@@ -139,6 +140,27 @@ func (r *robots) read(ctx context.Context, c *Client, u *url.URL, host string) (
 	}
 	r.keep(host, found)
 	return found, nil
+}
+
+// maxPatterns bounds the rules with wildcards, in bytes. Each is a regular
+// expression that every address is tried against: half a megabyte of them would
+// cost ten seconds a poll. Shops have a kilobyte or two.
+const maxPatterns = 16 << 10
+
+// affordable is a robots.txt without the rules that go beyond maxPatterns.
+func affordable(body []byte) []byte {
+	var out bytes.Buffer
+	patterns := 0
+	for line := range bytes.FieldsFuncSeq(body, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if field, path, _ := bytes.Cut(line, []byte(":")); !bytes.EqualFold(bytes.TrimSpace(field), []byte("user-agent")) && bytes.ContainsAny(path, "*$") {
+			if patterns += len(line); patterns > maxPatterns {
+				continue
+			}
+		}
+		out.Write(line)
+		out.WriteByte('\n')
+	}
+	return out.Bytes()
 }
 
 func (r *robots) keep(host string, found rules) {

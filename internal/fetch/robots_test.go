@@ -3,10 +3,14 @@ package fetch
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/temoto/robotstxt"
 
 	"github.com/sokone/sokone/internal/shop"
 )
@@ -162,4 +166,33 @@ func TestRestingSaysUntilWhenAndWhy(t *testing.T) {
 			t.Error("it rests for ever")
 		}
 	})
+}
+
+// Every address is tried against every pattern of its shop, so a hostile file of
+// them must not cost seconds a poll; and what an honest one says still counts.
+func TestAHostileRobotsCostsLittle(t *testing.T) {
+	u, err := url.Parse("https://shop.example/" + strings.Repeat("ab", 900))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range []string{"Disallow: /*a*b*c$", "Disallow: /" + strings.Repeat("*a", 1000), "Disallow: /*"} {
+		for _, end := range []string{"\n", "\r", "\r\n"} {
+			body := "User-agent: *" + end + "Disallow: /private/*/x" + end + strings.Repeat(rule+end, maxRobots/len(rule)) + "Disallow: /plain"
+			data, err := robotstxt.FromBytes(affordable([]byte(body)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := rules{group: data.FindGroup(robotsName)}
+			began := time.Now()
+			r.allow(u)
+			if spent := time.Since(began); spent > 3*time.Second { // 0.3 s where nothing else runs; 6 to 11 without the bound
+				t.Errorf("%.20q costs %s", rule, spent)
+			}
+			for _, path := range []string{"/private/7/x", "/plain"} {
+				if at := (&url.URL{Path: path}); r.allow(at) {
+					t.Errorf("%.20q: %s is allowed", rule, path)
+				}
+			}
+		}
+	}
 }
