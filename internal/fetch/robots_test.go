@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -171,23 +172,18 @@ func TestRestingSaysUntilWhenAndWhy(t *testing.T) {
 // Every address is tried against every pattern of its shop, so a hostile file of
 // them must not cost seconds a poll; and what an honest one says still counts.
 func TestAHostileRobotsCostsLittle(t *testing.T) {
-	u, err := url.Parse("https://shop.example/" + strings.Repeat("ab", 900))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, rule := range []string{"Disallow: /*a*b*c$", "Disallow: /" + strings.Repeat("*a", 1000), "Disallow: /*"} {
 		for _, end := range []string{"\n", "\r", "\r\n"} {
 			body := "User-agent: *" + end + "Disallow: /private/*/x" + end + strings.Repeat(rule+end, maxRobots/len(rule)) + "Disallow: /plain"
-			data, err := robotstxt.FromBytes(affordable([]byte(body)))
+			kept := affordable([]byte(body))
+			data, err := robotstxt.FromBytes(kept)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := rules{group: data.FindGroup(robotsName)}
-			began := time.Now()
-			r.allow(u)
-			if spent := time.Since(began); spent > 3*time.Second { // 0.3 s where nothing else runs; 6 to 11 without the bound
-				t.Errorf("%.20q costs %s", rule, spent)
+			if n := bytes.Count(kept, []byte("*")) + bytes.Count(kept, []byte("$")); n > maxPatterns {
+				t.Errorf("%.20q: %d wildcards are kept", rule, n)
 			}
+			r := rules{group: data.FindGroup(robotsName)}
 			for _, path := range []string{"/private/7/x", "/plain"} {
 				if at := (&url.URL{Path: path}); r.allow(at) {
 					t.Errorf("%.20q: %s is allowed", rule, path)
