@@ -75,6 +75,9 @@ export function change(from, to) {
   return Math.trunc((Number(to.amount) / Number(from.amount) - 1) * 100);
 }
 
+/** The language of a product's name where its letters tell, so that it is broken and read aloud as such. */
+export const langOf = (name) => (/[\u3040-\u30ff]/.test(name ?? '') ? 'ja' : undefined);
+
 export function host(url) {
   try {
     return new URL(url).hostname.replace(/^www\./, '');

@@ -36,14 +36,14 @@ export function Mark() {
 }
 
 /** The head of a screen. Its heading takes the focus after a change of screen, so that a screen reader says where it is. */
-export function Head({ title, children, up }) {
+export function Head({ title, titleLang, children, up }) {
   const heading = useRef(null);
   useEffect(() => {
     document.title = `${title} · Sokone`;
   }, [title]);
   return html`<header class="head">
     ${up && html`<button class="round" type="button" onClick=${up} aria-label=${t('app.back')}><${Icon} name="back" /></button>`}
-    <h1 ref=${heading} tabindex="-1">${title}</h1>
+    <h1 ref=${heading} tabindex="-1" lang=${titleLang}>${title}</h1>
     ${children}
   </header>`;
 }
@@ -102,7 +102,7 @@ export function Change({ from, to }) {
   if (!from || !to) return null;
   const by = format.change(from, to);
   if (by === null) return null;
-  if (Number(from.amount) === Number(to.amount)) return html`<span class="change">${t('home.reference', { price: format.price(from) })}</span>`;
+  if (Number(from.amount) === Number(to.amount)) return html`<span class="change">${t('home.reference')}</span>`;
   const lower = Number(to.amount) < Number(from.amount);
   const sign = lower ? '−' : '+';
   return html`<span class="change">

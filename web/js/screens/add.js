@@ -54,7 +54,7 @@ function Preview({ url }) {
 
 function Product({ quote }) {
   return html`<section class="product"><${Picture} src=${quote.picture} big />
-    <div><p class="host">${format.host(quote.url)}</p><h2>${quote.name || quote.url}</h2>
+    <div><p class="host">${format.host(quote.url)}</p><h2 lang=${format.langOf(quote.name)}>${quote.name || quote.url}</h2>
       <p class="prices"><${Price} money=${quote.price} big /> <${Stock} availability=${quote.availability} always /></p>
       ${quote.unit_price && html`<p class="hint">${format.unitPrice(quote.unit_price)}</p>`}
       <${Credit} adapter=${quote.adapter} at=${quote.observed_at} />

@@ -55,7 +55,8 @@ export function Alerts() {
   return html`<${Head} title=${t('alerts.title')} />
     ${!list && !error && html`<${Skeleton} rows=${4} kind="row" />`}
     ${!list && error && html`<${Failed} title=${t('alerts.error')} error=${error} again=${() => load()} />`}
-    ${list?.length === 0 && html`<div class="empty"><${Icon} name="bell" /><h2>${t('alerts.empty')}</h2><p>${t('alerts.empty.body')}</p></div>`}
+    ${list?.length === 0 && html`<div class="empty"><${Icon} name="bell" /><h2>${t('alerts.empty')}</h2><p>${t('alerts.empty.body')}</p>
+      <a class="button" href="/add"><${Icon} name="add" /> ${t('add.title')}</a></div>`}
     ${list?.length > 0 && html`<ol class="told">
       ${list.map((a) => html`<${Entry} key=${a.event_id} alert=${a} watch=${watches?.find((w) => w.id === a.watch_id)} />`)}
     </ol>`}
@@ -75,7 +76,7 @@ function Entry({ alert, watch }) {
     <span class="state"><${Icon} name=${icons[alert.state] ?? 'clock'} /></span>
     <p class="what">${what(alert)}</p>
     <time datetime=${alert.detected_at} title=${format.dateTime(alert.detected_at)}>${format.ago(alert.detected_at)}</time>
-    <p class="name">${watch ? html`<a href=${`/watches/${encodeURIComponent(watch.id)}`}>${name}</a>` : name ?? t('alerts.removed')}</p>
+    <p class="name" lang=${format.langOf(name)}>${watch ? html`<a href=${`/watches/${encodeURIComponent(watch.id)}`}>${name}</a>` : name ?? t('alerts.removed')}</p>
     <p class="reason"><span class="tag">${has(`state.${alert.state}`) ? t(`state.${alert.state}`) : alert.state}</span> ${reason(alert)}</p>
   </li>`;
 }

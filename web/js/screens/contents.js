@@ -67,8 +67,8 @@ function Edit({ watch, close }) {
     </div>
     <p class="bad" role="alert">${fault.all}</p>
     <div class="row"><button class="button main" type="submit" aria-disabled=${busy ? 'true' : undefined}>${t('app.save')}</button>
-      ${quantity?.by === 'you' && html`<${Button} busy=${busy} onClick=${() => change(null)}>${t('contents.restore')}</${Button}>`}
       <${Button} kind="quiet" onClick=${close}>${t('app.cancel')}</${Button}></div>
+    ${quantity?.by === 'you' && html`<button class="link" type="button" onClick=${() => change(null)}>${t('contents.restore')}</button>`}
   </form>`;
 }
 

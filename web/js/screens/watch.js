@@ -43,7 +43,7 @@ function Detail({ watch, up }) {
   const { listing } = watch;
   const [editing, setEditing] = useState(false);
   const name = listing.name || format.host(listing.url);
-  return html`<${Head} title=${name} up=${up} />
+  return html`<${Head} title=${name} titleLang=${format.langOf(name)} up=${up} />
     <div class="columns"><div>
       <section class="product"><${Picture} src=${listing.picture} big />
         <div>
@@ -59,7 +59,7 @@ function Detail({ watch, up }) {
       </section>
       <${Trouble} watch=${watch} name=${name} editTriggers=${() => setEditing(true)} />
       ${watch.paused && html`<${Notice} kind="calm" icon="pause">${t('watch.paused')}</${Notice}>`}
-      <a class="button toshop" href=${listing.url} target="_blank" rel="noopener noreferrer"><span>${t('watch.shop', { host: format.host(listing.url) })}</span> <${Icon} name="out" /></a>
+      ${!watch.replaced && html`<a class="button toshop" href=${listing.url} target="_blank" rel="noopener noreferrer"><span>${t('watch.shop', { host: format.host(listing.url) })}</span> <${Icon} name="out" /></a>`}
       <${History} watch=${watch} />
     </div><div>
       <${Waits} watch=${watch} editing=${editing} setEditing=${setEditing} />
