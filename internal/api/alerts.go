@@ -95,7 +95,7 @@ func (a *API) observe(ctx context.Context, j outbox.Job) (watch.Observation, boo
 	}
 	e := shop.AsError(err)
 	switch {
-	case e.Kind == shop.KindEmpty && e.SoldOut:
+	case e.SoldOut:
 		return watch.SoldOut(a.Now()), true
 	case j.Entry.Trigger == watch.Unreadable:
 		return j.Listing.Failing(e.Kind, a.Now()), true

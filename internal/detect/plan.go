@@ -22,7 +22,7 @@ func Decide(p watch.Poll, q shop.Quote, failed *shop.Error, now time.Time, s wat
 		failed = &shop.Error{Kind: shop.KindParse, Message: "The price read is not above zero."}
 	}
 	switch {
-	case failed != nil && failed.Kind == shop.KindEmpty && failed.SoldOut:
+	case failed != nil && failed.SoldOut:
 		return read(p, watch.SoldOut(now), s, spread)
 	case failed != nil:
 		l := p.Listing.Failed(failed, now, s, spread)

@@ -49,7 +49,7 @@ func recheck(j outbox.Job, r reading) verdict {
 func observation(j outbox.Job, r reading) (watch.Observation, *verdict) {
 	if e := r.failed; e != nil {
 		switch {
-		case e.Kind == shop.KindEmpty && e.SoldOut:
+		case e.SoldOut:
 			return soldOut(j.Listing, r.at), nil
 		case j.Entry.Trigger == watch.Unreadable:
 			return j.Listing.Failing(e.Kind, r.at), nil

@@ -63,7 +63,7 @@ type Kind string
 
 // The kinds of DESIGN.md.
 const (
-	KindEmpty       Kind = "empty"        // gone, or sold out so that no price is shown
+	KindEmpty       Kind = "empty"        // gone
 	KindBlocked     Kind = "blocked"      // bot wall, login
 	KindParse       Kind = "parse"        // no price, or none that can be trusted
 	KindRateLimited Kind = "rate_limited" // 429; RetryAfter may be set
@@ -78,7 +78,7 @@ type Error struct {
 	Kind       Kind
 	Message    string        // one sentence that a shopper can act on; nothing secret
 	RetryAfter time.Duration // how long the shop asked us to wait; 0 if it did not
-	SoldOut    bool          // with KindEmpty: the product is there but cannot be bought
+	SoldOut    bool          // there is no price because the product, which is there, cannot be bought
 	Cause      error         // for the log only
 }
 

@@ -65,17 +65,17 @@ func (b block) hasDigit() bool {
 
 // Regions that are not about the page's own product.
 var (
-	asideNames = words(`(^|[^a-z])(related|similar|recommend|recommended|recommendations|carousel|slider|upsells?|cross-?sells?|recently|also|mini-?cart|(header|side|top|nav|my|shopping)-?(cart|basket)|(cart|basket)-?(drawer|preview|dropdown|summary|count|total|totals|widget|link|icon|modal|popup)|menu|nav|navigation|navbar|footer|sidebar|reviews?|ranking|breadcrumbs?|cookie|consent|newsletter|topbar|header|sponsored|accessories|bundle|bought|viewed|suggestions?)([^a-z]|$)|a-carousel|sims-`)
-	asideWords = regexp.MustCompile(`(?i)^\s*(similar|related|you may also|customers (who|also)|recommended|recently viewed|frequently bought|sponsored|ähnliche|kunden|das könnte|produits similaires|vous aimerez|関連|おすすめ|この商品を|最近チェック|よく一緒に)`)
-	asideHead  = words(`recently viewed|related|similar|you (may|might) also|also (bought|viewed|like)|recommended|frequently bought|ähnliche|kunden kauften|関連|おすすめ|最近チェック|よく一緒に`)
-	struckName = words(`(^|[^a-z])(old|was|strike|struck|crossed|line-through|list-?price|rrp|msrp|uvp|compare|before|original|non-sale|price--original|previous)([^a-z]|$)`)
+	asideNames = words(`(^|[^a-z])(related|similar|recommend|recommended|recommendations|carousel|slider|upsells?|cross-?sells?|recently|also|mini-?cart|(header|side|top|nav|my|shopping)-?(cart|basket)|(cart|basket)-?(drawer|preview|dropdown|summary|count|total|totals|widget|link|icon|modal|popup)|menu|nav|navigation|navbar|footer|sidebar|reviews?|ranking|breadcrumbs?|cookie|consent|newsletter|topbar|header|sponsored|accessories|bundle|bought|viewed|suggestions?|alternatives?|alternativen|alternativas|alternative-?products?)([^a-z]|$)|a-carousel|sims-`)
+	asideWords = regexp.MustCompile(`(?i)^\s*(similar|related|you may also|customers (who|also)|recommended|recently viewed|frequently bought|sponsored|alternativ(en|es|as|e produkte)\b|ähnliche|kunden|das könnte|produits similaires|vous aimerez|関連|おすすめ|この商品を|最近チェック|よく一緒に)`)
+	asideHead  = words(`recently viewed|related|similar|you (may|might) also|also (bought|viewed|like)|recommended|frequently bought|^alternativ(en|es|as)\b|ähnliche|kunden kauften|関連|おすすめ|最近チェック|よく一緒に`)
+	struckName = words(`(^|[^a-z])(old|was|strike|struck|crossed|line-through|list-?price|rrp|msrp|uvp|compare|before|original|origin-?price|through|non-sale|price--original|previous)([^a-z]|$)`)
 	pricedName = words(`price|preis|prix|precio|prezzo|preco|preço|kakaku|(^|[^a-z])(cena|hinta|pris|amount|a-offscreen)([^a-z]|$)|価格|値段`)
 	hiddenCSS  = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
 	struckCSS  = regexp.MustCompile(`(?i)line-through`)
 )
 
 // qualified are names that say that there is something else: "has-discount".
-var qualified = regexp.MustCompile(`(?i)(^|[^a-z])(has|with|is|no)-[a-z-]+`)
+var qualified = regexp.MustCompile(`(?i)(^|[^a-z])(has|with|is|no|show)-[a-z-]+`)
 
 // cartName is the whole name of the shopper's cart; "add-to-cart" is the
 // product's own form.
@@ -167,6 +167,10 @@ func (w *blockWalker) walk(n *html.Node, style run, depth int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch c.Type {
 		case html.TextNode:
+			if percentNext.MatchString(c.Data) && w.endsInDigit() { // "$45.999" and "23% OFF" are two numbers
+				style.text = " "
+				w.cur.runs = append(w.cur.runs, style)
+			}
 			if style.text = spaced(c.Data[:min(len(c.Data), 4*maxBlock)]); w.size < maxBlock && (w.size > 0 || style.text != " ") {
 				w.cur.runs = append(w.cur.runs, style)
 				w.size += len(style.text)
@@ -175,6 +179,14 @@ func (w *blockWalker) walk(n *html.Node, style run, depth int) {
 			w.element(c, style, depth)
 		}
 	}
+}
+
+// percentNext is a share that begins an element of its own.
+var percentNext = regexp.MustCompile(`^[0-9]{1,2}\s*%`)
+
+func (w *blockWalker) endsInDigit() bool {
+	n := len(w.cur.runs)
+	return n > 0 && endsInDigit(w.cur.runs[n-1].text)
 }
 
 func (w *blockWalker) element(e *html.Node, style run, depth int) {
@@ -189,7 +201,9 @@ func (w *blockWalker) element(e *html.Node, style run, depth int) {
 		case "class", "id":
 			n := w.names(a.Val)
 			is.aside, is.struck, is.priced, is.box = is.aside || n.aside, is.struck || n.struck, is.priced || n.priced, is.box || n.box
-			is.kind = first(is.kind, n.kind)
+			if a.Key == "class" { // an id is one element's own: "unitPrice" is the price of one where nothing else is sold
+				is.kind = first(is.kind, n.kind)
+			}
 		case "itemprop":
 			is.priced = is.priced || strings.EqualFold(a.Val, "price")
 		case "style":
@@ -319,7 +333,7 @@ func headOf(e *html.Node) string {
 // leadsAside reports whether a text begins as those do that introduce other products.
 func leadsAside(text string) bool {
 	// The first byte rules out most, before the expression is tried.
-	return text != "" && strings.IndexByte("srycfkdpvSRYCFKDPV\xc3\xe3\xe6\xe9", text[0]) >= 0 && asideWords.MatchString(text)
+	return text != "" && strings.IndexByte("asrycfkdpvASRYCFKDPV\xc3\xe3\xe6\xe9", text[0]) >= 0 && asideWords.MatchString(text)
 }
 
 // spaced makes every run of blanks one, also at the ends.

@@ -18,14 +18,15 @@ import (
 var signsOf = []struct{ sign, currency string }{
 	{"HK$", "HKD"}, {"NT$", "TWD"}, {"US$", "USD"}, {"US $", "USD"}, {"U$S", "USD"}, {"AU$", "AUD"}, {"AU $", "AUD"}, {"A$", "AUD"}, {"CA$", "CAD"}, {"C$", "CAD"}, {"C $", "CAD"}, {"NZ$", "NZD"}, {"MX$", "MXN"}, {"R$", "BRL"}, {"S$", "SGD"},
 	{"€", "EUR"}, {"£", "GBP"}, {"₹", "INR"}, {"₩", "KRW"}, {"₽", "RUB"}, {"₺", "TRY"}, {"฿", "THB"}, {"₫", "VND"}, {"₪", "ILS"}, {"₴", "UAH"}, {"₱", "PHP"}, {"₦", "NGN"}, {"₸", "KZT"}, {"₼", "AZN"}, {"₾", "GEL"}, {"₡", "CRC"}, {"₲", "PYG"}, {"៛", "KHR"}, {"৳", "BDT"},
-	{"zł", "PLN"}, {"Kč", "CZK"}, {"грн", "UAH"}, {"руб", "RUB"}, {"円", "JPY"}, {"税込", "JPY"}, {"税抜", "JPY"}, {"원", "KRW"}, {"元", "CNY"}, {"лв", "BGN"}, {"Ft", "HUF"}, {"Rs.", "INR"}, {"RM", "MYR"}, {"Rp", "IDR"}, {"TL", "TRY"}, {"ر.س", "SAR"}, {"د.إ", "AED"}, {"د.ك", "KWD"}, {"KD", "KWD"}, {"BD", "BHD"}, {"SFr.", "CHF"}, {"Fr.", "CHF"},
+	{"zł", "PLN"}, {"Kč", "CZK"}, {"грн", "UAH"}, {"руб", "RUB"}, {"円", "JPY"}, {"税込", "JPY"}, {"税抜", "JPY"}, {"원", "KRW"}, {"元", "CNY"}, {"лв", "BGN"}, {"Ft", "HUF"}, {"Rs.", "INR"}, {"RMB", "CNY"}, {"RM", "MYR"}, {"Rp", "IDR"}, {"TL", "TRY"}, {"ر.س", "SAR"}, {"د.إ", "AED"}, {"د.ك", "KWD"}, {"บาท", "THB"}, {"KD", "KWD"}, {"BD", "BHD"}, {"SFr.", "CHF"}, {"Fr.", "CHF"},
 }
 
 // sharedSigns are marks that several countries use, each with their currencies.
 var sharedSigns = map[string][]string{
-	"$":  {"USD", "AUD", "CAD", "NZD", "SGD", "HKD", "TWD", "MXN", "ARS", "CLP", "COP", "UYU"},
-	"¥":  {"JPY", "CNY"},
-	"kr": {"SEK", "NOK", "DKK", "ISK"},
+	"$":   {"USD", "AUD", "CAD", "NZD", "SGD", "HKD", "TWD", "MXN", "ARS", "CLP", "COP", "UYU"},
+	"¥":   {"JPY", "CNY"},
+	"kr":  {"SEK", "NOK", "DKK", "ISK"},
+	"lei": {"RON", "MDL"},
 }
 
 // currencyOf finds the currency of an amount. In this order: a code that is
@@ -44,11 +45,15 @@ func (d *document) currencyOf(declared, text string) string {
 		return d.sharing("¥")
 	case strings.Contains(text, "$"):
 		return d.sharing("$")
+	case leiIn.MatchString(text):
+		return d.sharing("lei")
 	case strings.Contains(strings.ToLower(text), "kr"), strings.Contains(text, ":-"):
 		return d.sharing("kr")
 	}
 	return ""
 }
+
+var leiIn = regexp.MustCompile(`(?i)\blei\b`)
 
 // sharing tells which currency a shared sign stands for on this page. In this
 // order:
@@ -104,6 +109,7 @@ func (d *document) share(sign string) string {
 // language is at home.
 var languageCurrency = map[string]string{
 	"ja": "JPY", "zh": "CNY", "sv": "SEK", "da": "DKK", "nb": "NOK", "no": "NOK", "nn": "NOK", "is": "ISK",
+	"ro": "RON",
 	"de": "EUR", "fr": "EUR", "it": "EUR", "es": "EUR", "nl": "EUR",
 }
 

@@ -68,7 +68,7 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 		return q, nil
 	}
 	if soldOut {
-		return shop.Quote{}, &shop.Error{Kind: shop.KindEmpty, SoldOut: true, Message: "The product is sold out, and the shop shows no price meanwhile."}
+		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, SoldOut: true, Message: "The product is sold out, and the shop shows no price meanwhile."}
 	}
 	if price, ok := d.dataPrice(); ok && len(seen) == 0 {
 		q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "data-price", Candidates: []shop.Candidate{{FoundBy: "data-price", Price: price, Text: snippet("data-price", price.Number(), price.Currency()), Won: true, Why: "the page shows no other"}}}

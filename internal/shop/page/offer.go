@@ -26,7 +26,8 @@ const (
 
 // offer finds the price that is paid for the product: of the variant that the
 // address names, else of all its offers. Offers that are no sale to everybody are
-// left out; of the others the lowest that can be bought counts.
+// left out; of the others the one that the page shows counts, else the lowest that
+// can be bought.
 func (d *document) offer(p *thing) (f finding) {
 	offers, variants, refused := d.variantOffers(p)
 	if refused != "" {
@@ -66,6 +67,15 @@ func (d *document) offer(p *thing) (f finding) {
 			got = slices.DeleteFunc(got, func(g priced) bool { return g.amount.Currency() != main })
 		}
 	}
+	// Where they differ, the one that the page shows as paid is meant.
+	if slices.ContainsFunc(got, func(g priced) bool { return !g.amount.Equal(got[0].amount) }) {
+		if shown, ok := d.visiblePrice(); ok {
+			as := func(g priced) bool { return g.amount.Equal(shown.amount) }
+			if slices.ContainsFunc(got, as) {
+				got = slices.DeleteFunc(got, func(g priced) bool { return !as(g) })
+			}
+		}
+	}
 	best, same := got[0], true
 	for _, g := range got[1:] {
 		if !g.amount.SameCurrency(best.amount) {
@@ -77,7 +87,7 @@ func (d *document) offer(p *thing) (f finding) {
 		if buyable(g.stock) != buyable(best.stock) {
 			better = buyable(g.stock)
 		}
-		if better {
+		if better || g.amount.Equal(best.amount) && (best.stock == "" || best.stock == shop.Unknown) {
 			best = g
 		}
 	}
@@ -200,9 +210,8 @@ func (d *document) prices(o, p *thing) []shop.Candidate {
 	if v, cur, ok := amountOf(o, "price"); ok {
 		add(v, first(cur, currency), "price", true, "the offer's price")
 	} else if len(specs) == 0 {
-		low, high := o.text("lowprice", "minprice"), o.text("highprice", "maxprice")
 		if v, cur, ok := amountOf(o, "lowprice", "minprice"); ok {
-			add(v, first(cur, currency), "lowPrice", high == "" || high == low || o.text("offercount") == "1", "the range of offers starts here")
+			add(v, first(cur, currency), "lowPrice", true, "the range of offers starts here")
 		}
 	}
 	for _, s := range specs {
@@ -221,7 +230,7 @@ func (d *document) prices(o, p *thing) []shop.Candidate {
 			paid, why = false, "a price for members"
 		case s.is("deliverychargespecification", "paymentchargespecification"):
 			paid, why = false, "a charge"
-		case periodic(s) && len(specs) > 1:
+		case periodic(s) && (len(specs) > 1 || len(out) > 0):
 			paid, why = false, "an instalment or a subscription"
 		case fromSeveral(s):
 			paid, why = false, "a price for those who buy several"

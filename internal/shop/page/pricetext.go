@@ -103,10 +103,13 @@ var looseFraction = regexp.MustCompile(`([0-9])([.,]) ([0-9]{2})\b`)
 var nowWords = regexp.MustCompile(`(?i)\b(now|jetzt|nur|sale price|maintenant|ahora)\b|特価|セール価格|税込`)
 
 // prices are the spans of numbers that can be prices: no percentages.
+// packsOf leads to a number of pieces.
+var packsOf = regexp.MustCompile(`(?i)\b(?:pack|set|box) of\s*$`)
+
 func prices(s string) [][]int {
 	var out [][]int
 	for _, sp := range amountIn.FindAllStringIndex(s, 8) {
-		if after := strings.TrimLeft(s[sp[1]:min(len(s), sp[1]+4)], " "); !strings.HasPrefix(after, "%") {
+		if after := strings.TrimLeft(s[sp[1]:min(len(s), sp[1]+4)], " "); !strings.HasPrefix(after, "%") && !strings.HasPrefix(after, "倍") && !packsOf.MatchString(s[:sp[0]]) {
 			out = append(out, sp)
 		}
 	}
@@ -124,8 +127,12 @@ func rangeOf(s string, spans [][]int) bool {
 // 1万2,800円, 2.5万円, 1万5千円, 3만 9,900원.
 var myriads = regexp.MustCompile(`([0-9]+(?:\.[0-9]+)?)\s*[万萬만]\s*(?:([0-9])\s*千|([0-9][0-9,]*))?`)
 
+// givenBack is a word of Japanese shops for points, in which no yuan is meant.
+const givenBack = "還元"
+
 // spellOut writes amounts in ten thousands in digits alone.
 func spellOut(s string) string {
+	s = strings.ReplaceAll(s, givenBack, "かんげん")
 	if !strings.ContainsAny(s, "万萬만") {
 		return s
 	}

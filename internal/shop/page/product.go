@@ -79,7 +79,13 @@ func walk(t *thing, main, listed bool, depth int, seen map[*thing]bool, out *[]f
 	if t == nil {
 		return
 	}
-	if t = t.one(); depth > maxDepth || len(*out) >= maxProducts || seen[t] {
+	t = t.one()
+	if main && seen[t] { // it came up before, and is now called the page's own
+		for i := range *out {
+			(*out)[i].main = (*out)[i].main || (*out)[i].thing == t
+		}
+	}
+	if depth > maxDepth || len(*out) >= maxProducts || seen[t] {
 		return
 	}
 	seen[t] = true

@@ -27,7 +27,7 @@ var measures = map[string]struct{ base, size string }{
 var counts = map[string]string{
 	"ロール": "roll", "巻": "roll", "roll": "roll", "rolls": "roll", "rouleaux": "roll", "rollen": "roll", "rollos": "roll",
 	"枚": "sheet", "blatt": "sheet", "sheets": "sheet", "feuilles": "sheet", "hojas": "sheet",
-	"組": "set", "足": "pair", "膳": "pair", "paar": "pair", "pairs": "pair", "paires": "pair",
+	"組": "set", "足": "pair", "膳": "pair", "双": "pair", "paar": "pair", "pairs": "pair", "paires": "pair",
 	"粒": "tablet", "錠": "tablet", "カプセル": "tablet",
 	"食": "serving", "servings": "serving",
 	"個": "piece", "本": "piece", "ピース": "piece", "台": "piece", "缶": "piece", "冊": "piece", "個入": "piece",
@@ -43,9 +43,9 @@ var rank = []string{"roll", "sheet", "tablet", "pair", "set", "serving", "piece"
 // Patterns that hold numbers of another sort, and are taken out first.
 var (
 	otherNumbers = regexp.MustCompile(`(?i)` + strings.Join([]string{
-		`\d+(?:\.\d+)?\s*[〜~\-–]\s*\d+(?:\.\d+)?\s*(?:kg|g|l|ml|cm|m|歳|inch|inches|インチ|か月|ヶ月)`,  // a range: of weights of a child, of inches
-		`(?:up to|max\.?|bis|まで|最大|耐荷重)\s*\d+(?:[.,]\d+)?\s*(?:kg|g|l)\b`,                       // a load
-		`\d+\s*[x×]\s*\d+(?:[.,]\d+)?\s*mm(?:²|2)`,                                              // the cross-section of a cable
+		`\d+(?:\.\d+)?\s*[〜~\-–]\s*\d+(?:\.\d+)?\s*(?:kg|g|l|ml|cm|m|歳|inch|inches|インチ|か月|ヶ月)`, // a range: of weights of a child, of inches
+		`(?:up to|max\.?|bis|まで|最大|耐荷重)\s*\d+(?:[.,]\d+)?\s*(?:kg|g|l)\b`,                      // a load
+		`\d+\s*[x×]\s*\d+[.,]\d+\s*mm(?:²|2)?`, `\d+\s*[x×]\s*\d+\s*mm(?:²|2)`,                 // the cross-section of a cable
 		`\d+(?:[.,]\d+)?\s*(?:mm|cm|㎜|㎝)(?:\s*[x×*]\s*\d+(?:[.,]\d+)?\s*(?:mm|cm)\b)*\s*[x×*]?`, // a width
 		`\d+(?:[.,]\d+)?\s*(?:g\s*/\s*(?:m2|qm)|gsm\b)`,                                         // of paper
 		`\d+\s*枚ずつ`, `\d+\s*枚切り?`, `\d+\s*倍`, `\d+\s*段`, `\d+\s*カット`, `\d+\s*歳`, `\d+(?:\.\d+)?\s*(?:ヶ月|か月|カ月|ケ月|months?|jahre|years?)`,
@@ -54,7 +54,7 @@ var (
 	}, "|"))
 	bonus = regexp.MustCompile(`(?i)\+\s*(\d+)\s*%\s*(?:gratis|free|extra|増量|mehr|gratuit)`)
 	// durable goods have a capacity, which is not what is in them.
-	durable = regexp.MustCompile(`(?i)(?:ゴミ|ごみ|ポリ)袋|(?:紙|プラ)(?:コップ|カップ|皿)|計量カップ|保存容器|タッパー|フリーザーバッグ|ジッパー|paper cups?|plastic cups?|containers?\b|carafe|pitcher|lunch ?box|ケトル|kettle|炊飯器|冷蔵庫|水筒|ボトル本体|鍋|リュック|rucksack|backpack|sac à dos|タンク|\bbin\b|mülleimer|ゴミ箱|クーラーボックス|microwave|電子レンジ|加湿器|(?:trash|garbage|bin|freezer|storage|sandwich|tote|shopping|travel|gym|sports|cool|cooler|laundry|messenger|duffel) bags?\b|mug|マグ|タンブラー|garbage`)
+	durable = regexp.MustCompile(`(?i)(?:ゴミ|ごみ|ポリ)袋|(?:紙|プラ)(?:コップ|カップ|皿)|計量カップ|保存容器|タッパー|フリーザーバッグ|ジッパー|paper cups?|plastic cups?|containers?\b|carafe|pitcher|lunch ?box|ケトル|kettle|炊飯器|冷蔵庫|水筒|ボトル本体|鍋|リュック|rucksack|backpack|sac à dos|タンク|\bbin\b|mülleimer|ゴミ箱|クーラーボックス|フライヤー|ポット|スーツケース|suitcase|koffer|air ?fryer|fritteuse|wasserkocher|kühlschrank|kühlbox|gefrier|bouilloire|réfrigérateur|frigo|fridge|freezer|hervidor|bollitore|müllbeutel|müllsäcke|abfallsäcke|sacs? poubelle|bolsas de basura|sacchi|vuilniszak|rubbish bags?|bin liners?|\b[0-9]{3,4} ?w\b|microwave|電子レンジ|加湿器|(?:trash|garbage|bin|freezer|storage|sandwich|tote|shopping|travel|gym|sports|cool|cooler|laundry|messenger|duffel) bags?\b|mug|マグ|タンブラー|garbage`)
 	// model is a letter with a number: a part of a name.
 	model = regexp.MustCompile(`\b([A-Za-z]+)-?[0-9]+[A-Za-z0-9]*(?:-[A-Za-z0-9]+)*`)
 	// unsure are words by which a title leaves open how much there is: more for the
@@ -66,7 +66,9 @@ var (
 	// largeRolls are rolls all the same.
 	largeRolls = regexp.MustCompile(`(?i)([0-9]+)\s*(?:double|triple|mega|jumbo|giant|family|super|maxi)[ -]+(rolls?|rollen|rouleaux)\b`)
 	// twoPly says the same twice: 150 sets of two sheets are 300 sheets.
-	twoPly  = regexp.MustCompile(`([0-9]+)\s*組\s*[/・,]?\s*([0-9]+)\s*枚`)
+	twoPly = regexp.MustCompile(`([0-9]+)\s*組\s*[/・,]?\s*([0-9]+)\s*枚`)
+	// byRoll is paper that people count by the roll.
+	byRoll  = regexp.MustCompile(`(?i)トイレット|キッチン(?:ペーパー|タオル|ロール)|toilet|papier toilette|küchenrolle|kitchen (?:roll|towel)|paper towel|essuie-tout|papel higiénico|carta igienica`)
 	packOf  = regexp.MustCompile(`(?i)^(?:pack|case|box|set) of (\d+)$|^(\d+)[ -]?(?:pack|er[- ]?pack)$|^x(\d+)$`)
 	bracket = regexp.MustCompile(`[（(\[【〔]([^）)\]】〕]*)[）)\]】〕]`)
 )
@@ -126,6 +128,9 @@ func Quantity(title string) shop.Quantity {
 	s = twoPly.ReplaceAllString(s, "${1}組")
 	s, inside := brackets(s)
 	fs := factors(s)
+	if byRoll.MatchString(s) { // the length of each is not what people compare
+		fs = slices.DeleteFunc(fs, func(f factor) bool { return f.base == "m" })
+	}
 	total, unit := product(fs, durable.MatchString(s))
 	for _, b := range inside {
 		in := factors(b)
@@ -235,7 +240,7 @@ func factors(s string) []factor {
 			end = m[5]
 		}
 		before, after := strings.TrimRight(s[:m[0]], " "), strings.TrimLeft(s[end:], " ")
-		f := factor{added: strings.HasSuffix(before, "+"), times: endsTimes(before) || startsTimes(after)}
+		f := factor{added: strings.HasSuffix(strings.TrimRight(refill.ReplaceAllString(before, ""), " "), "+"), times: endsTimes(before) || startsTimes(after)}
 		n, ok := new(big.Rat).SetString(plainNumber(number))
 		if !ok {
 			continue
@@ -263,6 +268,9 @@ func factors(s string) []factor {
 	}
 	return out
 }
+
+// refill stands between a "+" and what it adds.
+var refill = regexp.MustCompile(`(?:詰め?替え?用?|つめかえ用?|付け?替え?用?|本体)\s*$`)
 
 // measured is a number with a unit that a multiplication sign may touch: "900gx12".
 var measured = regexp.MustCompile(`(?i)[0-9](?:kg|g|ml|cl|dl|l|m|oz|lb)$`)
@@ -388,7 +396,10 @@ func withoutTotal(fs []factor) []factor {
 	if n := len(fs); n >= 3 && fs[n-1].isCount && !fs[n-1].times {
 		for from := range n - 2 {
 			if pieces(fs[from:n-1]).Cmp(fs[n-1].n) == 0 {
-				fs = fs[:n-1]
+				kind := fs[n-1].kind
+				if fs = slices.Clone(fs[:n-1]); better(kind, fs[n-2].kind) {
+					fs[n-2].kind, fs[n-2].isCount = kind, true // "9 pack x 5, 45 rolls": the total says what is in the packs
+				}
 				break
 			}
 		}

@@ -61,11 +61,13 @@ func (d *document) sightingsIn(b block) []sighting {
 			to = spans[i+1][0]
 		}
 		before, after := s[from:sp[0]], s[sp[1]:to]
-		near := before[max(0, len(before)-12):] + s[sp[0]:sp[1]] + after
-		if i > 0 {
-			near = s[spans[i-1][1]:to]
+		// The number with the sign that touches it, and none of the words around.
+		lead := beforeSign(before)
+		near := before[len(lead):] + s[sp[0]:sp[1]] + after[:len(after)-len(afterSign(after))]
+		if minusAt.MatchString(lead) {
+			near = "-" + near
 		}
-		if !signBeside(before, after) && !(r.priced && len(spans) == 1) {
+		if !signBeside(before, after) && !(r.priced && len(spans) == 1 && !ofPieces.MatchString(s)) {
 			continue
 		}
 		amount, ok := d.shown(near, s, r.priced)
@@ -83,6 +85,11 @@ func (d *document) sightingsIn(b block) []sighting {
 		ranged := len(out) > 0 && between.MatchString(afterSign(s[from:sp[0]]))
 		from = sp[1]
 		g := sighting{run: r, amount: amount, paid: true, line: around(s, sp), why: "shown on the page"}
+		if i+1 < len(spans) { // "¥1,480（税抜 ¥1,346）": what the bracket says is of the amount in it
+			if open := strings.LastIndexAny(after, "(（"); open >= 0 && !strings.ContainsAny(after[open:], ")）") {
+				after = after[:open]
+			}
+		}
 		g.judge(label, afterSign(after))
 		if ranged {
 			g.paid, g.why = false, "the end of a range"
@@ -98,6 +105,15 @@ func around(line string, span []int) string {
 	head := []rune(line[:span[0]])
 	return clean(string(head[max(0, len(head)-before):])+line[span[0]:], maxSnippet)
 }
+
+// minusAt is a minus that touches what follows it, and no dash between words.
+var minusAt = regexp.MustCompile(`(?:^|[ (])-$`)
+
+// freeShipping says that nothing is added to the amount before it.
+var freeShipping = regexp.MustCompile(`(?i)^\s*(?:送料無料|送料込み?|free (?:shipping|delivery)|versandkostenfrei|livraison gratuite|envío gratis|spedizione gratuita|gratis verzending|frete grátis)`)
+
+// ofPieces is a step of a table of prices by number: "Ab 12".
+var ofPieces = regexp.MustCompile(`(?i)^\s*(?:ab|bis|from|up to|to|od|do|vanaf|tot|à partir de|jusqu'à|desde|hasta|da|fino a)\s+[0-9]+\s*$`)
 
 // maxLabel in bytes is more than the words that say what an amount is.
 const maxLabel = 120
@@ -135,6 +151,7 @@ func (g *sighting) judge(before, after string) {
 		g.paid, g.why = false, g.kind
 		return
 	}
+	after = freeShipping.ReplaceAllString(after, " ")
 	for _, k := range kindAfter {
 		if k.re.MatchString(after) {
 			g.paid, g.why = false, k.why

@@ -15,19 +15,19 @@ var stockWords = []struct {
 }{
 	{shop.OutOfStock, []string{
 		"out of stock", "sold out", "not in stock", "no longer available", "currently unavailable", "temporarily unavailable", "is not available", "are not available", "currently not available", "not currently available", "item is unavailable", "product is unavailable", "no stock",
-		"nicht auf lager", "nicht lieferbar", "nicht verfügbar", "nicht vorrätig", "nicht mehr verfügbar", "nicht mehr lieferbar", "ausverkauft", "vergriffen",
+		"nicht auf lager", "nicht lieferbar", "nicht verfügbar", "nicht vorrätig", "ausverkauft", "vergriffen",
 		"rupture", "épuisé", "indisponible", "pas disponible", "plus disponible", "non disponible", "pas en stock", "plus en stock",
 		"agotado", "sin existencias", "sin stock", "no disponible", "fuera de stock", "esaurito", "non disponibile", "indisponibile",
 		"esgotado", "indisponível", "sem estoque", "niet op voorraad", "uitverkocht", "niet leverbaar", "niet beschikbaar",
 		"slut i lager", "tillfälligt slut", "slutsåld", "ej i lager", "finns inte i lager", "ikke på lager", "udsolgt", "utsolgt", "loppuunmyyty", "ei varastossa",
-		"niedostępny", "brak w magazynie", "wyprzedan", "vyprodáno", "není skladem", "нет в наличии", "распродан", "tükendi", "stokta yok",
+		"niedostępny", "brak w magazynie", "wyprzedan", "vyprodáno", "není skladem", "нет в наличии", "распродан", "няма наличност", "няма в наличност", "изчерпан", "nu este în stoc", "stoc epuizat", "indisponibil", "nincs készleten", "elfogyott", "εξαντλημένο", "μη διαθέσιμο", "สินค้าหมด", "hết hàng", "stok habis", "غير متوفر", "نفد", "tükendi", "stokta yok",
 		"在庫なし", "在庫無し", "在庫切れ", "売り切れ", "売切れ", "売切", "品切れ", "品切", "完売", "在庫がございません", "在庫がありません", "在庫はありません", "入荷待ち", "入荷未定", "販売終了", "取扱終了", "無庫存", "缺货", "缺貨", "无货", "售罄", "已售完", "補貨中", "품절",
 	}},
 	{shop.Preorder, []string{
 		"pre-order", "preorder", "pre order", "back-order", "backorder", "on back order", "vorbestell", "précommande", "reserva anticipada", "preventa", "pré-venda", "preordine", "förbeställ", "予約受付", "予約販売", "予約商品", "ご予約", "お取り寄せ", "取り寄せ", "受注生産", "预售", "預購", "예약판매",
 	}},
 	{shop.InStock, []string{
-		"in stock", "auf lager", "lieferbar", "vorrätig", "en stock", "disponible", "disponibile", "en existencias", "disponível", "em estoque", "op voorraad", "i lager", "på lager", "varastossa", "dostępny", "w magazynie", "skladem", "в наличии", "stokta var",
+		"in stock", "auf lager", "lieferbar", "vorrätig", "en stock", "disponible", "disponibile", "en existencias", "disponível", "em estoque", "op voorraad", "i lager", "på lager", "varastossa", "dostępny", "w magazynie", "skladem", "в наличии", "stokta var", "в наличност", "în stoc", "készleten", "raktáron", "διαθέσιμο", "có sẵn", "còn hàng", "متوفر",
 		"在庫あり", "在庫有", "在庫僅少", "在庫わずか", "残りわずか", "残り1", "残り2", "残り3", "残り4", "残り5", "即納", "有货", "有貨", "現貨", "现货", "재고 있음",
 		"add to cart", "add to basket", "add to bag", "in den warenkorb", "ajouter au panier", "añadir al carrito", "agregar al carrito", "añadir a la cesta", "aggiungi al carrello", "adicionar ao carrinho", "in winkelwagen", "lägg i varukorg", "カートに入れる", "カートへ入れる", "カートに追加", "かごに入れる", "買い物かごに", "加入购物车", "加入購物車", "장바구니",
 		"more than 10 available",
@@ -89,13 +89,22 @@ func (d *document) stockNear() int {
 
 func stockIn(b block) shop.Availability {
 	t := b.text()
-	if len(t) > longestStockLine || strings.Contains(t, "${") || strings.Contains(t, "{{") { // a template is no text
+	if len(t) > longestStockLine || strings.Contains(t, "${") || strings.Contains(t, "{{") || strings.Contains(t, "店舗") { // a template is no text, and a branch no parcel
 		return shop.Unknown
 	}
 	return stockOf(strings.ToLower(t))
 }
 
+// straight takes away what stands between a "not" and what it denies, and the
+// conditions that name what is not so yet: "until sold out".
+var straight = strings.NewReplacer(
+	"not currently in", "not in", "not presently in", "not in", "not yet in", "not in", "isn't in", "not in", "is not in", "not in",
+	"derzeit nicht ", "nicht ", "momentan nicht ", "nicht ", "nicht mehr ", "nicht ", "nicht sofort ", "nicht ",
+	"売り切れ次第", "", "売切れ次第", "", "売切次第", "", "完売次第", "", "品切れ次第", "", "在庫がなくなり次第", "", "なくなり次第", "",
+	"while stocks last", "", "until sold out", "", "jusqu'à épuisement", "", "solange der vorrat reicht", "")
+
 func stockOf(line string) shop.Availability {
+	line = straight.Replace(line)
 	if strings.HasPrefix(line, "unavailable") {
 		return shop.OutOfStock
 	}
