@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"errors"
-	"net/url"
 	"sync"
 	"time"
 
@@ -58,29 +57,18 @@ func newPolite(interval time.Duration, now func() time.Time) *polite {
 	return &polite{interval: interval, now: now, hosts: map[string]*place{}}
 }
 
-// resting says until when the host is left alone, and why: it has asked for
-// peace, or it has failed so often that its circuit is open. A nil why is a host
-// that may be asked.
-func (p *polite) resting(host string) (until time.Time, why *shop.Error) {
+// closed says why the host is not asked now: it has asked for peace, or it has
+// failed so often that its circuit is open. nil if it may be asked.
+func (p *polite) closed(host string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h, now := p.hosts[host], p.now()
 	switch {
 	case h == nil:
-		return time.Time{}, nil
 	case h.hold.After(now):
-		return h.hold, limited(h.hold.Sub(now))
+		return limited(h.hold.Sub(now))
 	case h.open.After(now):
-		return h.open, &shop.Error{Kind: h.why.Kind, Message: h.why.Message, RetryAfter: h.open.Sub(now), Cause: errOpen}
-	}
-	return time.Time{}, nil
-}
-
-// closed is the error of who would ask a host that is left alone; nil if it may
-// be asked.
-func (p *polite) closed(host string) error {
-	if _, why := p.resting(host); why != nil {
-		return why
+		return &shop.Error{Kind: h.why.Kind, Message: h.why.Message, RetryAfter: h.open.Sub(now), Cause: errOpen}
 	}
 	return nil
 }
@@ -175,18 +163,6 @@ func (p *polite) forget() {
 			delete(p.hosts, name)
 		}
 	}
-}
-
-// Resting reports whether the host is left alone now, because it asked for peace
-// or its circuit is open; until when, and why. The host may be written in any way
-// that stands in an address, with its port where that is not the usual one.
-func (c *Client) Resting(host string) (until time.Time, why *shop.Error, resting bool) {
-	u, err := url.Parse("https://" + host)
-	if err != nil {
-		return time.Time{}, nil, false
-	}
-	until, why = c.polite.resting(keyOf(u))
-	return until, why, why != nil
 }
 
 // Open counts the hosts whose circuit is open.

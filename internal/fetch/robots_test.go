@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/temoto/robotstxt"
@@ -135,38 +134,6 @@ func TestPreviewsOpenNoCircuit(t *testing.T) {
 	if c.Open() != 1 {
 		t.Error("polls that fail open none")
 	}
-}
-
-func TestRestingSaysUntilWhenAndWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := client(func(o *Options) { o.HostInterval = 2 * time.Second })
-		fail := func(hold time.Duration, e *shop.Error) {
-			if err := c.polite.enter(t.Context(), "xn--wgv71a.example", 0); err != nil {
-				t.Fatal(err)
-			}
-			c.polite.leave("xn--wgv71a.example", hold, e)
-		}
-		if _, _, resting := c.Resting("日本.example"); resting {
-			t.Error("a host that nobody has asked rests")
-		}
-		for range failuresToOpen {
-			fail(0, &shop.Error{Kind: shop.KindServer, Message: "Down."})
-		}
-		for _, host := range []string{"日本.example", "XN--WGV71A.example", "xn--wgv71a.example.:443"} {
-			until, why, resting := c.Resting(host)
-			if !resting || time.Until(until) != openFor*2*time.Second || why.Kind != shop.KindServer || why.RetryAfter != time.Until(until) {
-				t.Errorf("%s: %s %v %t", host, time.Until(until), why, resting)
-			}
-		}
-		fail(time.Hour, nil)
-		if until, why, resting := c.Resting("日本.example"); !resting || time.Until(until) != time.Hour || why.Kind != shop.KindRateLimited {
-			t.Errorf("asked for peace: %s %v %t", time.Until(until), why, resting)
-		}
-		time.Sleep(2 * time.Hour)
-		if _, _, resting := c.Resting("日本.example"); resting {
-			t.Error("it rests for ever")
-		}
-	})
 }
 
 // Every address is tried against every pattern of its shop, so a hostile file of
