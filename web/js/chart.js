@@ -87,7 +87,7 @@ export function Chart({ points, alerts, start, now, reference }) {
       ${ref !== null && html`<span><i class="dashes" />${t('watch.reference', { price: format.price(reference) })}</span>`}
       ${marks.length > 0 && html`<span><i class="dot" />${t('watch.history.alert')}</span>`}</p>`}
     <details class="table"><summary>${t('watch.history.table')}</summary>
-      <ol>${all.slice().reverse().slice(0, 50).map((s) => html`<${Row} key=${s.from} step=${s} told=${marks.some((a) => a.step === s)} />`)}</ol>
+      <ol tabindex=${all.some((s) => s.foundBy) ? undefined : 0} aria-label=${t('watch.history.table')}>${all.slice().reverse().slice(0, 50).map((s) => html`<${Row} key=${s.from} step=${s} told=${marks.some((a) => a.step === s)} />`)}</ol>
     </details>
   </figure>`;
 }

@@ -29,21 +29,20 @@ export function refreshPush() {
   return looking;
 }
 
+/** What can be said without asking anybody; nothing where only the push service knows. */
+function atOnce() {
+  if (!isSecureContext) return 'insecure';
+  if (!supported()) return isIOS() && !installed() ? 'install' : 'unsupported';
+  if (Notification.permission === 'denied') return 'denied';
+  if (Notification.permission !== 'granted' || localStorage.getItem(WANTED) !== 'on' || !api.token()) return 'off';
+  return '';
+}
+update({ push: atOnce() || 'unknown' }); // so that the first screen need not jump
+
 async function look() {
-  if (!isSecureContext) {
-    update({ push: 'insecure' });
-    return;
-  }
-  if (!supported()) {
-    update({ push: isIOS() && !installed() ? 'install' : 'unsupported' });
-    return;
-  }
-  if (Notification.permission === 'denied') {
-    update({ push: 'denied' });
-    return;
-  }
-  if (Notification.permission !== 'granted' || localStorage.getItem(WANTED) !== 'on' || !api.token()) {
-    update({ push: 'off' });
+  const known = atOnce();
+  if (known) {
+    update({ push: known });
     return;
   }
   try {

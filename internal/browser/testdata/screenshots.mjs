@@ -78,12 +78,12 @@ const coffee = watch('coffee', 2480, 1890, [{ type: 'lowest_in_days', days: 90 }
 });
 const water = watch('water', 1980, 1980, [{ type: 'back_in_stock' }], { listing: { availability: 'out_of_stock' } });
 const towel = watch('towel', 3300, 3300, [drop(5)], { paused: true });
-const watches = [tea, rice, soap, coffee, water, towel];
+const watches = [tea, soap, rice, water, coffee, towel];
 
 const points = (steps, sold = []) => steps.map(([days, price], i) => ({
   at: ago(days * DAY), price: yen(price), availability: sold.includes(i) ? 'out_of_stock' : 'in_stock', found_by: 'json-ld', evidence: `offers.price: ${price} JPY`,
 }));
-const season = points([[88, 1298], [71, 1180], [66, 1280], [44, 1298], [37, 1198], [31, 1280], [12, 1148], [8, 1280], [0.4, 1098]], [3]);
+const season = points([[120, 1298], [71, 1180], [66, 1280], [44, 1298], [37, 1198], [31, 1280], [12, 1148], [8, 1280], [0.4, 1098]], [3]);
 const told = [71, 37, 12].map((days) => ({ at: ago(days * DAY), event_id: `e${days}` }));
 const histories = {
   tea: { points: season, alerts: told },
@@ -242,6 +242,7 @@ if (!only.length || only.includes('readme')) {
   mkdirSync(kept, { recursive: true });
   await draw('home', shots['home-on'], 'phone', 'light', 'ja', join(kept, 'home.png'), false);
   await draw('watch', shots.watch, 'phone', 'dark', 'en', join(kept, 'watch.png'), false);
+  spawnSync('optipng', ['-quiet', '-o5', join(kept, 'home.png'), join(kept, 'watch.png')]); // where it is there
 }
 await browser.close();
 await server.close();

@@ -29,12 +29,12 @@ export function QuietHours() {
     }
   };
   const time = (name) => html`<label class="field">${t(`settings.quiet.${name}`)}
-    <input type="time" required value=${now[name]} onChange=${(e) => save({ ...now, [name]: e.currentTarget.value })} /></label>`;
+    <input type="time" required disabled=${!now.on} value=${now[name]} onChange=${(e) => save({ ...now, [name]: e.currentTarget.value })} /></label>`;
   return html`<section class="panel quiethours"><div class="pick"><h2 id=${id}>${t('settings.quiet')}</h2>
       <input type="checkbox" role="switch" aria-label=${t('settings.quiet')} aria-describedby=${`${id}-h`} checked=${now.on}
         onChange=${(e) => save({ ...now, on: e.currentTarget.checked })} /></div>
     <p class="hint" id=${`${id}-h`}>${t('settings.quiet.body')}</p>
-    ${now.on && html`<div class="row times">${time('from')}${time('to')}</div>`}
+    <div class="row times">${time('from')}${time('to')}</div>
     ${now.on && now.from === now.to && html`<p class="bad" role="alert">${t('settings.quiet.same')}</p>`}
   </section>`;
 }

@@ -45,6 +45,7 @@ function Notifications() {
   return html`<section class="panel"><h2>${t('settings.push')}</h2>
     <p class=${`pushstate ${push}`}><${Icon} name=${push === 'on' ? 'bell' : 'off'} /> <span role="status">${t(`push.${push}`)}</span></p>
     ${push !== 'on' && push !== 'unknown' && html`<p class="hint">${t(`push.${push}.body`)}</p>`}
+    ${push === 'unknown' && html`<div class="buttonless" />`}
     ${push === 'off' && html`<${TurnOn} />`}
     ${push === 'on' && html`<div class="row"><${Button} busy=${busy === 'test'} onClick=${test}>${busy === 'test' ? t('push.testing') : t('push.test')}</${Button}>
       <${Button} kind="quiet" busy=${busy === 'off'} onClick=${off}>${t('push.turnoff')}</${Button}></div>`}
