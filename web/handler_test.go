@@ -5,6 +5,9 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -279,4 +282,57 @@ func TestFirstLoadIsSmall(t *testing.T) {
 func digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
+}
+
+// What an installed app needs, as the manifest promises it.
+func TestManifestNamesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	h := web.Handler()
+	var manifest struct {
+		ID, Scope, Display string
+		StartURL           string `json:"start_url"`
+		Icons, Screenshots []struct{ Src, Sizes, Type, Purpose string }
+		Shortcuts          []struct{ URL string }
+		ShareTarget        struct {
+			Action, Method string
+			Params         map[string]string
+		} `json:"share_target"`
+	}
+	if err := json.Unmarshal([]byte(body(t, get(t, h, "/manifest.webmanifest"))), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	if manifest.ID != "/" || manifest.Scope != "/" || manifest.StartURL != "/" || manifest.Display != "standalone" {
+		t.Errorf("%+v", manifest)
+	}
+	purposes := map[string]int{}
+	for _, p := range append(manifest.Icons, manifest.Screenshots...) {
+		purposes[p.Purpose]++
+		r := get(t, h, p.Src)
+		picture, err := png.DecodeConfig(r.Body)
+		if err != nil || r.Header.Get("Content-Type") != p.Type {
+			t.Errorf("%s: %v, %s", p.Src, err, r.Header.Get("Content-Type"))
+			continue
+		}
+		if got := fmt.Sprintf("%dx%d", picture.Width, picture.Height); got != p.Sizes {
+			t.Errorf("%s is %s, the manifest says %s", p.Src, got, p.Sizes)
+		}
+	}
+	if purposes["any"] < 2 || purposes["maskable"] < 1 || len(manifest.Screenshots) < 2 {
+		t.Errorf("icons %v, %d screenshots", purposes, len(manifest.Screenshots))
+	}
+	addresses := []string{manifest.ShareTarget.Action}
+	for _, s := range manifest.Shortcuts {
+		addresses = append(addresses, s.URL)
+	}
+	if len(addresses) < 3 {
+		t.Errorf("shortcuts %v", manifest.Shortcuts)
+	}
+	for _, address := range addresses {
+		if r := get(t, h, address); r.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d", address, r.StatusCode)
+		}
+	}
+	if s := manifest.ShareTarget; s.Method != "GET" || s.Params["title"] != "title" || s.Params["text"] != "text" || s.Params["url"] != "url" {
+		t.Errorf("share target %+v", s)
+	}
 }

@@ -18,6 +18,7 @@ var required = os.Getenv("SOKONE_BROWSER_TESTS") == "required"
 func TestFirefox(t *testing.T)  { run(t, "firefox.test.mjs", "FIREFOX", "firefox-esr", "firefox") }
 func TestChromium(t *testing.T) { run(t, "chromium.test.mjs", "CHROMIUM", "chromium", "google-chrome") }
 func TestPWA(t *testing.T)      { run(t, "pwa.test.mjs", "CHROMIUM", "chromium", "google-chrome") }
+func TestWorker(t *testing.T)   { run(t, "worker.test.mjs", "CHROMIUM", "chromium", "google-chrome") }
 func TestVerdict(t *testing.T)  { node(t, "verdict.test.mjs") }
 
 // run runs a script of testdata with the server's binary and a browser in its

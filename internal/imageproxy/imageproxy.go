@@ -48,9 +48,10 @@ type picture struct {
 	body []byte
 }
 
-// raster are the kinds that are passed on. A picture that can hold scripts (SVG)
-// is too, but under a policy that lets it do nothing.
-var raster = map[string]bool{
+// kinds are those that are passed on. A picture that can hold scripts and styles
+// (SVG) is too, under a policy that lets it do nothing: shown on a page it never
+// runs any, and opened by itself the policy forbids them.
+var kinds = map[string]bool{
 	"image/png": true, "image/jpeg": true, "image/webp": true, "image/gif": true, "image/avif": true, "image/svg+xml": true,
 }
 
@@ -109,7 +110,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", found.kind)
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("Cache-Control", "private, max-age=86400")
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(found.body) // the reader may have gone
@@ -129,7 +130,7 @@ func (p *Proxy) fetch(ctx context.Context, image string) (picture, int) {
 		return picture{}, http.StatusBadGateway
 	}
 	kind, _, err := mime.ParseMediaType(page.ContentType)
-	if page.Status != http.StatusOK || err != nil || !raster[kind] || len(page.Body) == 0 || len(page.Body) > p.MaxBytes {
+	if page.Status != http.StatusOK || err != nil || !kinds[kind] || len(page.Body) == 0 || len(page.Body) > p.MaxBytes {
 		return picture{}, http.StatusNotFound
 	}
 	return picture{kind, page.Body}, 0

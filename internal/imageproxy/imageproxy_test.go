@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sokone/sokone/internal/fetch"
 )
@@ -111,5 +114,57 @@ func TestAnAddressIsRightAsLongAsTheKey(t *testing.T) {
 	}
 	if w := get(New(Options{Key: []byte("another key of 16"), Fetch: s}), address); w.Code != 404 || s.asked != 1 {
 		t.Errorf("with another key: %d, the shop was asked %d times", w.Code, s.asked)
+	}
+}
+
+func TestAPictureThatHoldsScriptsCanDoNothing(t *testing.T) {
+	t.Parallel()
+	s := &shop{page: fetch.Page{Status: 200, ContentType: "image/svg+xml; charset=utf-8", Body: []byte("<svg><script>alert(1)</script></svg>")}}
+	p := New(Options{Key: key, Fetch: s})
+	w := get(p, p.Name(image))
+	if policy := w.Header().Get("Content-Security-Policy"); w.Code != 200 || policy != "default-src 'none'; sandbox" {
+		t.Errorf("%d, policy %q", w.Code, policy)
+	}
+	if w.Header().Get("Content-Type") != "image/svg+xml" {
+		t.Errorf("served as %s", w.Header().Get("Content-Type"))
+	}
+}
+
+// The real client, its guard included: neither an address that lies inside nor a
+// redirect to one is fetched.
+func TestTheGuardHoldsForPictures(t *testing.T) {
+	t.Parallel()
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		t.Error("a picture was fetched from inside")
+		w.Header().Set("Content-Type", "image/png")
+		_, _ = w.Write([]byte("secret"))
+	}))
+	t.Cleanup(inside.Close)
+	// Another loopback address, so that one may be allowed without the other.
+	listener, err := net.Listen("tcp", "127.0.0.2:0")
+	if err != nil {
+		t.Skipf("no second loopback address: %v", err)
+	}
+	outside := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/b.png" {
+			w.Header().Set("Content-Type", "image/png")
+			_, _ = w.Write([]byte("png"))
+			return
+		}
+		http.Redirect(w, r, inside.URL+"/a.png", http.StatusFound)
+	}))
+	outside.Listener = listener
+	outside.Start()
+	t.Cleanup(outside.Close)
+	p := New(Options{Key: key, Fetch: fetch.New(fetch.Options{
+		Guard: fetch.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}), UserAgent: "test", IgnoreRobots: true, Now: time.Now,
+	})})
+	if w := get(p, p.Name(outside.URL+"/b.png")); w.Code != 200 {
+		t.Fatalf("what is allowed: %d", w.Code)
+	}
+	for _, address := range []string{inside.URL + "/a.png", outside.URL + "/a.png", "http://169.254.169.254/latest/meta-data", "http://[::ffff:127.0.0.1]/a.png"} {
+		if w := get(p, p.Name(address)); w.Code < 400 || strings.Contains(w.Body.String(), "secret") {
+			t.Errorf("%s: %d %s", address, w.Code, w.Body)
+		}
 	}
 }

@@ -4,16 +4,17 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import puppeteer from 'puppeteer-core';
-import { hands, openServer, openShop, until } from './world.mjs';
+import { hands, openPhone, openServer, openShop, until } from './world.mjs';
 
 const axe = readFileSync(new URL('./node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
 
-let shop, server, browser, page, see;
+let shop, busy, server, browser, page, see;
 const faults = []; // what the page logged as errors
 const abroad = new Set(); // hosts other than the server's that were asked
 
 before(async () => {
-  shop = await openShop({ tea: { name: 'Sencha 100g', price: 1298 }, rice: { name: 'Koshihikari 5kg', price: 2480 } });
+  shop = await openShop({ tea: { name: 'Sencha 100g', price: 1298 }, rice: { name: 'Koshihikari 5kg', price: 2480 }, pan: { name: 'Iron frying pan 26cm', price: 3000 } });
+  busy = await openShop({ oil: { name: 'Sesame oil 200ml', price: 800 } });
   server = await openServer();
   browser = await puppeteer.launch({
     executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--lang=en'],
@@ -31,6 +32,7 @@ after(async () => {
   await browser?.close();
   await server?.close();
   shop?.close();
+  busy?.close();
 });
 
 const go = (path) => page.goto(server.base + path, { waitUntil: 'networkidle0' });
@@ -46,6 +48,21 @@ test('the first load is small, and from this server alone', async () => {
   assert.ok(bytes > 10_000 && bytes < 150_000, `${bytes} bytes`);
 });
 
+test('the policy allows no code but the server’s files', async () => {
+  const answer = await go('/');
+  const policy = answer.headers()['content-security-policy'];
+  assert.match(policy, /default-src 'none'/);
+  assert.match(policy, /script-src 'self';/);
+  assert.doesNotMatch(policy, /unsafe|\*|https?:/);
+  const ran = await page.evaluate(() => {
+    const script = document.createElement('script');
+    script.textContent = 'self.inline = true';
+    document.head.append(script);
+    return self.inline;
+  });
+  assert.equal(ran, undefined);
+});
+
 test('a shared page becomes a watch, with a picture through the server', async () => {
   await go(`/add?title=Sencha&text=${encodeURIComponent(`Look: ${shop.url('tea')}`)}`);
   await see.sees('1,298');
@@ -53,6 +70,15 @@ test('a shared page becomes a watch, with a picture through the server', async (
   await see.sees('1 product');
   await page.waitForFunction(() => document.querySelector('.card img')?.naturalWidth > 0);
   assert.equal(shop.pictures(), 1);
+});
+
+test('a picture’s address is right after a restart, and anybody else’s is not', async () => {
+  const address = await page.$eval('.card img', (e) => e.src);
+  await server.stop();
+  await server.start();
+  assert.equal((await fetch(address)).status, 200);
+  assert.equal((await fetch(address.replace(/tea\.svg$/, 'rice.svg'))).status, 404);
+  assert.equal(shop.pictures(), 2);
 });
 
 test('triggers, note and pause are changed; a removal is undone', async () => {
@@ -166,6 +192,87 @@ test('a notification can open the shop and stop the watch', async () => {
   await see.sees('Pause');
 });
 
+const ours = () => page.evaluate(async () => (await (await fetch('/api/v1/watches', { headers: { Authorization: `Bearer ${localStorage.getItem('sokone.token')}` } })).json()).watches);
+const idOf = async (name) => (await ours()).find((w) => w.listing.name.includes(name)).id;
+
+test('what the package holds is corrected, and stays corrected', async () => {
+  const path = `/watches/${await idOf('Sencha')}`;
+  await go(path);
+  await see.sees('Content 100 g, by the shop');
+  await see.sees('1,298 per 100 g');
+  await see.tap('Correct');
+  const amount = await page.waitForSelector('.contents input');
+  await amount.click({ count: 3 });
+  await amount.type('nothing');
+  await see.tap('Save');
+  await see.sees('A number above 0');
+  await amount.click({ count: 3 });
+  await amount.type('50');
+  await see.tap('Save');
+  await see.sees('2,596 per 100 g');
+  await go(path);
+  await see.sees('Content 50 g, by you');
+  await see.sees('2,596 per 100 g');
+  await see.tap('Correct');
+  await see.tap('Use the shop’s');
+  await see.sees('Content 100 g, by the shop');
+  await see.sees('1,298 per 100 g');
+  await see.tap('Undo');
+  await see.sees('Content 50 g, by you');
+});
+
+test('who asks why is told where the number stood', async () => {
+  for (const path of [`/watches/${await idOf('Sencha')}`, `/add?url=${encodeURIComponent(shop.url('rice'))}`]) {
+    await go(path);
+    await see.tap('Why this number?');
+    await see.sees('Read from the product data that the page holds');
+    assert.match(await page.$eval('.evidence q', (e) => e.textContent), path.startsWith('/add') ? /2480/ : /1298/);
+  }
+});
+
+test('a product that somebody watches is shown to the next one with its history', async () => {
+  const she = await openPhone(browser, server.base);
+  await she.go(`/add?url=${encodeURIComponent(shop.url('tea'))}`);
+  await she.sees('The last 90 days');
+  await she.page.waitForSelector('.columns svg path');
+  await she.go(`/add?url=${encodeURIComponent(shop.url('rice'))}`);
+  await she.sees('Watch this product');
+  assert.equal(await she.page.evaluate(() => document.body.innerText.includes('The last 90 days')), false);
+  await she.close();
+});
+
+test('a page that shows another product asks, and the answer counts', async () => {
+  await go(`/add?url=${encodeURIComponent(shop.url('pan'))}`);
+  await see.tap('Watch this product');
+  await see.sees('2 products');
+  Object.assign(shop.goods.pan, { name: 'Garden hose with nozzle', price: 2000 });
+  const replaced = async () => { await server.run('detect'); return (await ours()).find((w) => w.replaced); };
+  const path = `/watches/${(await until('it is seen, and seen again', replaced)).id}`;
+  await go('/');
+  await see.sees('Is it still yours?');
+  await go(path);
+  await see.sees('Garden hose with nozzle');
+  await see.tap('It will do: watch this one');
+  await see.sees('Watching what the page shows now');
+  await go(path);
+  await see.sees('Same as ¥2,000');
+  assert.equal(await page.evaluate(() => document.body.innerText.includes('another product')), false);
+  Object.assign(shop.goods.pan, { name: 'Electric kettle', price: 1000 }); // and stays another for what follows
+  await until('another again', replaced);
+});
+
+test('a shop that wants peace has it, and the watch says until when', async () => {
+  await go(`/add?url=${encodeURIComponent(busy.url('oil'))}`);
+  await see.tap('Watch this product');
+  await see.sees('3 products');
+  busy.goods.oil.rest = 7200;
+  await server.run('detect');
+  await go(`/watches/${await idOf('Sesame')}`);
+  await see.sees('The shop asks us to come less often');
+  await see.sees('We leave this shop alone until');
+  await see.sees('800'); // the last known price stays
+});
+
 test('an alert that was not sent says why', async () => {
   shop.goods.tea.price = 900;
   await server.run('detect');
@@ -175,36 +282,74 @@ test('an alert that was not sent says why', async () => {
   await see.sees('Notifications were off');
 });
 
-test('no screen has a fault that axe finds, in either language, light or dark', async () => {
-  const cases = [];
-  const [id] = await page.evaluate(async () => (await (await fetch('/api/v1/watches', { headers: { Authorization: `Bearer ${localStorage.getItem('sokone.token')}` } })).json()).watches.map((w) => w.id));
+// What follows # puts a screen into a state: an answer that never comes, one that
+// says 500, no network, and what a browser may say of notifications.
+function states() {
+  const state = location.hash.slice(1);
+  if (!state) return;
+  const real = self.fetch;
+  self.fetch = (resource, options) => {
+    if (!String(resource.url ?? resource).includes('/api/v1/')) return real(resource, options);
+    if (state === 'hang') return new Promise(() => {});
+    if (state === 'fail') return Promise.resolve(new Response('{"status":500,"title":"Internal Server Error"}', { status: 500, headers: { 'Content-Type': 'application/problem+json' } }));
+    if (state === 'offline') return Promise.reject(new TypeError('no network'));
+    return real(resource, options);
+  };
+  if (state === 'hang' || state === 'fail') IDBFactory.prototype.open = () => { throw new Error('nothing is known from before'); };
+  if (state === 'offline') Object.defineProperty(navigator, 'onLine', { get: () => false });
+  if (state === 'denied') Object.defineProperty(Notification, 'permission', { get: () => 'denied' });
+  if (state === 'iphone') {
+    Object.defineProperty(navigator, 'userAgent', { get: () => 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15' });
+    delete window.PushManager;
+  }
+}
+
+/** Opens whatever can be opened on a screen. */
+async function unfold() {
+  document.querySelectorAll('summary').forEach((e) => { e.parentElement.open = true; });
+  document.querySelectorAll('.bar .button.small').forEach((e) => e.click());
+  [...document.querySelectorAll('.settings .button')].find((e) => /code|コード/.test(e.textContent))?.click();
+  await new Promise(requestAnimationFrame);
+  document.querySelectorAll('.picker [role=switch]:not(:checked)').forEach((e) => e.click());
+  await new Promise(requestAnimationFrame);
+}
+
+test('no screen has a fault that axe finds: any state, either language, light or dark, narrow or wide', async () => {
+  const faultsFound = [];
   const token = await page.evaluate(() => localStorage.getItem('sokone.token'));
-  const screens = ['/', '/add', `/add?url=${encodeURIComponent(shop.url('rice'))}`, '/add?url=https%3A%2F%2F10.0.0.1%2F', `/watches/${id}`, '/watches/none', '/alerts', '/settings?code'];
+  const [tea, pan, oil] = [await idOf('Sencha'), (await ours()).find((w) => w.replaced).id, await idOf('Sesame')].map((id) => `/watches/${id}`);
+  const screens = [
+    '/', '/add', '/alerts', tea, '/settings?code', `/add?url=${encodeURIComponent(shop.url('rice'))}`, pan, '/add?url=https%3A%2F%2F10.0.0.1%2F', oil, '/watches/none', '/settings#denied', '/#iphone', '/settings#iphone',
+    ...['hang', 'fail', 'offline'].flatMap((state) => ['/', '/alerts', tea].map((path) => `${path}#${state}`)),
+  ];
   for (const lang of ['ja', 'en']) {
     for (const scheme of ['light', 'dark']) {
       const context = await browser.createBrowserContext();
       const tab = await context.newPage();
       await tab.setBypassCSP(true);
-      await tab.setViewport({ width: 360, height: 740 });
       await tab.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }, { name: 'prefers-reduced-motion', value: 'reduce' }]);
       await tab.evaluateOnNewDocument((l) => localStorage.setItem('sokone.lang', l), lang);
-      for (const path of ['first', ...screens]) {
-        await tab.goto(server.base + (path === 'first' ? '/' : path), { waitUntil: 'networkidle0' });
-        await tab.evaluate(() => {
-          document.querySelectorAll('summary').forEach((e) => { e.parentElement.open = true; });
-          document.querySelectorAll('.picker [role=switch]:not(:checked)').forEach((e) => e.click());
-        });
-        const wide = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        if (wide > 0) cases.push(`${lang} ${scheme} ${path}: ${wide} px too wide`);
+      await tab.evaluateOnNewDocument(states);
+      for (const path of ['/', '/alerts', ...screens].map((p, i) => (i < 2 ? `${p}?first` : p))) {
+        await tab.setViewport({ width: 360, height: 740 });
+        await tab.goto(server.base + path);
+        await until(`${lang} ${path} is drawn`, () => tab.evaluate((loading) => document.querySelector('h1') && Boolean(document.querySelector('.skeleton')) === loading, path.endsWith('#hang')));
+        await tab.evaluate(unfold);
         await tab.evaluate(axe);
-        const { violations } = await tab.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
-        cases.push(...violations.map((v) => `${lang} ${scheme} ${path}: ${v.id} ${v.nodes[0].html.slice(0, 160)}`));
-        if (path === 'first') await tab.evaluate((t) => localStorage.setItem('sokone.token', t), token);
+        for (const width of [360, 1440]) {
+          if (width !== 360) await tab.setViewport({ width, height: 900 });
+          const wide = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+          if (wide > 0) faultsFound.push(`${lang} ${scheme} ${path}: ${wide} px wider than ${width}`);
+          const violations = await tab.evaluate(async () => (await window.axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }))
+            .violations.map((v) => `${v.id} ${v.nodes[0].html.slice(0, 160)}`));
+          faultsFound.push(...violations.map((v) => `${lang} ${scheme} ${path} ${width}: ${v}`));
+        }
+        if (path === '/alerts?first') await tab.evaluate((t) => localStorage.setItem('sokone.token', t), token);
       }
       await context.close();
     }
   }
-  assert.deepEqual(cases, []);
+  assert.deepEqual(faultsFound, []);
 });
 
 test('nothing failed on the way, and no other host was asked', () => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import puppeteer from 'puppeteer-core';
-import { hands, openServer, openShop, until } from './world.mjs';
+import { openPhone, openServer, openShop, until } from './world.mjs';
 
 const jsQR = readFileSync(new URL('./node_modules/jsqr/dist/jsQR.js', import.meta.url), 'utf8');
 
@@ -27,19 +27,7 @@ after(async () => {
   shop?.close();
 });
 
-/** A browser of its own: a new phone. prepare runs in each page before its scripts. */
-async function phone({ lang = 'en', prepare, prepareWith } = {}) {
-  const context = await browser.createBrowserContext();
-  const page = await context.newPage();
-  await page.setViewport({ width: 360, height: 740, isMobile: true, hasTouch: true });
-  await page.evaluateOnNewDocument((l) => { if (!localStorage.getItem('sokone.lang')) localStorage.setItem('sokone.lang', l); }, lang);
-  if (prepare) await page.evaluateOnNewDocument(prepare, prepareWith);
-  return Object.assign(hands(page), {
-    page, context,
-    go: (path, base = server.base) => page.goto(base + path, { waitUntil: 'load' }),
-    close: () => context.close(),
-  });
-}
+const phone = (options) => openPhone(browser, server.base, options);
 
 const api = (page, path) => page.evaluate(async (p) => (await fetch(`/api/v1${p}`, { headers: { Authorization: `Bearer ${localStorage.getItem('sokone.token')}` } })).json(), path);
 
@@ -48,13 +36,6 @@ async function watch(phone, code) {
   await phone.go(`/add?url=${encodeURIComponent(shop.url(code))}`);
   await phone.tap('Watch this product');
   await phone.sees('1 product');
-}
-
-/** The page's service worker. */
-async function workerOf(phone) {
-  await phone.page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
-  const target = await until('the worker', () => browser.targets().find((t) => t.type() === 'service_worker' && t.browserContext() === phone.context));
-  return target.worker();
 }
 
 test('what is exported, erased and imported again is there again', async () => {
@@ -122,7 +103,7 @@ test('the app’s icon wears the number of new alerts until they are looked at',
     navigator.clearAppBadge = async () => { self.badges.push(0); };
   } });
   await watch(she, 'tea');
-  const worker = await workerOf(she);
+  const worker = await she.worker();
   await worker.evaluate(() => {
     self.badges = [];
     self.navigator.setAppBadge = async (n) => { self.badges.push(n); };
@@ -175,6 +156,22 @@ test('an iPhone is told to install first, and offered no button that cannot work
   await she.close();
 });
 
+test('the way to install fits the phone, and is not shown in what is installed', async () => {
+  const she = await phone();
+  await she.page.setUserAgent({ userAgent: 'Mozilla/5.0 (Android 16; Mobile; rv:145.0) Gecko/145.0 Firefox/145.0' });
+  await she.go('/settings');
+  await she.sees('Open the browser’s menu');
+  await she.close();
+  const app = await phone({ prepare: () => {
+    const real = self.matchMedia.bind(self);
+    self.matchMedia = (query) => (query === '(display-mode: standalone)' ? { matches: true } : real(query));
+  } });
+  await app.go('/settings');
+  await app.sees('Erase everything');
+  assert.equal(await app.page.evaluate(() => document.body.innerText.includes('Install the app')), false);
+  await app.close();
+});
+
 test('permission is asked for by a tap alone, and a refusal is explained', async () => {
   const she = await phone({ prepare: () => {
     self.asked = 0;
@@ -201,7 +198,7 @@ test('a tap on a notification ends in one window', async () => {
   const she = await phone();
   await watch(she, 'tea');
   const [{ id }] = (await api(she.page, '/watches')).watches;
-  const worker = await workerOf(she);
+  const worker = await she.worker();
   // The browser lets a window be focused after a real tap alone.
   await worker.evaluate(() => {
     self.focused = [];
@@ -233,16 +230,20 @@ test('a tap on a notification ends in one window', async () => {
   await she.close();
 });
 
-/** The server behind a door that can hand out a newer version of the app. */
+/** The server behind a door that can hand out a newer version of the app, whose libraries have other names. */
 async function openNewer() {
   let newer = false;
+  const hash = /(?<=\.)[0-9a-f]{10}(?=\.mjs)/g;
+  const turned = (text) => text.replace(hash, (name) => [...name].reverse().join(''));
   const door = createServer(async (req, res) => {
     const headers = { ...req.headers };
     delete headers['if-none-match'];
     delete headers.host;
     const body = ['GET', 'HEAD'].includes(req.method) ? undefined : Buffer.concat(await Array.fromAsync(req));
-    const answer = await fetch(server.base + req.url, { method: req.method, headers, body, redirect: 'manual' });
+    const path = newer ? turned(req.url) : req.url; // the old name leads nowhere
+    const answer = await fetch(server.base + path, { method: req.method, headers, body, redirect: 'manual' });
     let content = Buffer.from(await answer.arrayBuffer());
+    if (newer && /\.m?js$/.test(path)) content = Buffer.from(turned(content.toString()));
     if (newer && req.url === '/shell.js') content = Buffer.from(content.toString().replace(/"version":"/, '"version":"newer'));
     if (newer && req.url === '/js/words.en.js') content = Buffer.from(content.toString().replace(/'settings.title': '[^']*'/, "'settings.title': 'Newer settings'"));
     if (newer && req.url === '/js/screens/alerts.js') content = Buffer.from(`${content}\nself.newerAlerts = true;`);
@@ -258,7 +259,7 @@ test('a new version strands nobody: the open page works on, and is whole at its 
   const she = await phone();
   await she.go('/', door.base);
   await she.sees('Buy when');
-  await workerOf(she);
+  await she.worker();
   await until('the worker controls the page', () => she.page.evaluate(() => Boolean(navigator.serviceWorker.controller)));
   door.update();
   await she.page.evaluate(async () => {
@@ -267,6 +268,8 @@ test('a new version strands nobody: the open page works on, and is whole at its 
     await changed;
   });
   await she.sees('Buy when'); // nothing is torn from under the reader
+  const [library] = await she.page.evaluate(() => performance.getEntriesByType('resource').map((e) => e.name).filter((name) => /\.mjs$/.test(name)));
+  assert.equal((await fetch(library)).status, 404, 'what the open page was made of is gone from the server');
   await she.page.evaluate(() => { self.old = true; });
   await she.tap('Settings');
   await she.sees('Newer settings');

@@ -33,7 +33,7 @@ async function freePort() {
   return port;
 }
 
-/** A shop with pages that carry JSON-LD. goods is {code: {name, price, stock}}. */
+/** A shop with pages that carry JSON-LD. goods is {code: {name, price, stock, rest}}; rest: the seconds for which it wants peace. */
 export async function openShop(goods) {
   let pictures = 0;
   const server = createServer((req, res) => {
@@ -48,6 +48,10 @@ export async function openShop(goods) {
     const p = goods[code];
     if (kind !== 'p' || !p) {
       res.writeHead(404).end();
+      return;
+    }
+    if (p.rest) {
+      res.writeHead(429, { 'Retry-After': p.rest }).end();
       return;
     }
     const offer = { '@type': 'Offer', price: p.price, priceCurrency: 'JPY', availability: `https://schema.org/${p.stock === false ? 'OutOfStock' : 'InStock'}` };
@@ -196,4 +200,24 @@ export function hands(page) {
     shown: () => page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications())
       .map(({ title, body, tag, data }) => ({ title, body, tag, data }))),
   };
+}
+
+/** A browser of its own: a new phone. prepare runs in each page before its scripts. */
+export async function openPhone(browser, base, { lang = 'en', prepare, prepareWith } = {}) {
+  const context = await browser.createBrowserContext();
+  const page = await context.newPage();
+  await page.setViewport({ width: 360, height: 740, isMobile: true, hasTouch: true });
+  await page.evaluateOnNewDocument((l) => { if (!localStorage.getItem('sokone.lang')) localStorage.setItem('sokone.lang', l); }, lang);
+  if (prepare) await page.evaluateOnNewDocument(prepare, prepareWith);
+  return Object.assign(hands(page), {
+    page, context,
+    go: (path, at = base) => page.goto(at + path, { waitUntil: 'load' }),
+    /** Its service worker. */
+    async worker() {
+      await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
+      const target = await until('the worker', () => browser.targets().find((t) => t.type() === 'service_worker' && t.browserContext() === context));
+      return target.worker();
+    },
+    close: () => context.close(),
+  });
 }
