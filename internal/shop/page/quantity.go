@@ -242,7 +242,7 @@ func factors(s string) []factor {
 		before, after := strings.TrimRight(s[:m[0]], " "), strings.TrimLeft(s[end:], " ")
 		f := factor{added: strings.HasSuffix(strings.TrimRight(refill.ReplaceAllString(before, ""), " "), "+"), times: endsTimes(before) || startsTimes(after)}
 		n, ok := new(big.Rat).SetString(plainNumber(number))
-		if !ok {
+		if !ok || n.Sign() == 0 { // none of something says nothing of how much there is
 			continue
 		}
 		f.n = n
