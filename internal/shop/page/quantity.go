@@ -108,9 +108,15 @@ var most = big.NewRat(100_000, 1)
 
 func isMeasure(unit string) bool { return unit == "g" || unit == "ml" || unit == "m" }
 
+// longestTitle in bytes is longer than any; a shop's interface may send what it likes.
+const longestTitle = 4 * maxName
+
 // Quantity reads how much a package holds from its title, in a base unit: "500ml
 // ×24本" is 12 000 ml, "12ロール×6" 72 rolls. Unsure is none.
 func Quantity(title string) shop.Quantity {
+	if len(title) > longestTitle {
+		return shop.Quantity{}
+	}
 	s := norm.NFKC.String(title)
 	percent := bonus.FindStringSubmatch(s)
 	s = bonus.ReplaceAllString(s, " ")
