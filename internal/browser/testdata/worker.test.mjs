@@ -80,7 +80,7 @@ const broken = {
   },
 };
 for (const [how, breakIt] of Object.entries(broken)) {
-  test(`whatever arrives shows exactly one notification, with a database ${how}`, async () => {
+  test(`whatever arrives shows exactly one notification, with a database ${how}`, { timeout: 60000 }, async () => {
     await worker.evaluate(`(${breakIt})()`);
     for (const [what, text] of Object.entries({ ...unreadable, 'an alert': message(`B ${how}`) })) {
       if (how === 'hanging' && !['nothing', 'an alert'].includes(what)) continue; // each costs the time that it is waited for
