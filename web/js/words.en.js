@@ -269,6 +269,7 @@ export const en = {
   'push.install': 'Add Sokone to the Home Screen first',
   'push.unknown': 'Checking…',
   'push.off.body': 'We tell you only what you asked for: when one of your prices is reached.',
+  'push.denied.app': 'Notifications of this app were refused, and only you can allow them again: open the settings of your device, choose Sokone among the apps, allow notifications, then come back.',
   'push.denied.body': 'Notifications for this site were refused, and only you can allow them again: tap the icon beside the address, open the site’s permissions, allow notifications, then come back.',
   'push.unsupported.body': 'Alerts are still listed here. To be notified, open this page in another browser.',
   'push.insecure.body': 'Browsers allow notifications only over https. Alerts are still listed here.',

@@ -29,6 +29,11 @@ after(async () => {
 
 const phone = (options) => openPhone(browser, server.base, options);
 
+async function denyNotifications({ context }) {
+  const cdp = await browser.target().createCDPSession();
+  await cdp.send('Browser.setPermission', { permission: { name: 'notifications' }, setting: 'denied', origin: server.base, browserContextId: context.id });
+}
+
 const api = (page, path) => page.evaluate(async (p) => (await fetch(`/api/v1${p}`, { headers: { Authorization: `Bearer ${localStorage.getItem('sokone.token')}` } })).json(), path);
 
 /** Watches a product by the screens. */
@@ -169,6 +174,9 @@ test('the way to install fits the phone, and is not shown in what is installed',
   await app.go('/settings');
   await app.sees('Erase everything');
   assert.equal(await app.page.evaluate(() => document.body.innerText.includes('Install the app')), false);
+  await denyNotifications(app);
+  await app.go('/settings'); // it has no address bar
+  await app.sees('choose Sokone among the apps');
   await app.close();
 });
 
@@ -186,8 +194,7 @@ test('permission is asked for by a tap alone, and a refusal is explained', async
   await she.tap('Turn on notifications');
   await until('the question', () => she.page.evaluate(() => self.asked === 1));
   await she.sees('Turn on notifications'); // waved away: it can be asked again
-  const cdp = await browser.target().createCDPSession();
-  await cdp.send('Browser.setPermission', { permission: { name: 'notifications' }, setting: 'denied', origin: server.base, browserContextId: she.context.id });
+  await denyNotifications(she);
   await she.go('/settings');
   await she.sees('Blocked by your browser');
   await she.sees('only you can allow them again');

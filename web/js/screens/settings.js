@@ -5,7 +5,7 @@ import * as api from '../api.js';
 import * as format from '../format.js';
 import { Button, Chips, Field, Head, Icon, errorWords } from '../parts.js';
 import { refreshPush, turnOff } from '../push.js';
-import { TurnOn } from '../pushoffer.js';
+import { TurnOn, advice } from '../pushoffer.js';
 import { Install, QR, QuietHours, Transfer } from './more.js';
 import { go } from '../router.js';
 import { loadWatches, toast, update, useShared } from '../store.js';
@@ -44,7 +44,7 @@ function Notifications() {
   };
   return html`<section class="panel"><h2>${t('settings.push')}</h2>
     <p class=${`pushstate ${push}`}><${Icon} name=${push === 'on' ? 'bell' : 'off'} /> <span role="status">${t(`push.${push}`)}</span></p>
-    ${push !== 'on' && push !== 'unknown' && html`<p class="hint">${t(`push.${push}.body`)}</p>`}
+    ${push !== 'on' && push !== 'unknown' && html`<p class="hint">${advice(push)}</p>`}
     ${push === 'unknown' && html`<div class="buttonless" />`}
     ${push === 'off' && html`<${TurnOn} />`}
     ${push === 'on' && html`<div class="row"><${Button} busy=${busy === 'test'} onClick=${test}>${busy === 'test' ? t('push.testing') : t('push.test')}</${Button}>
