@@ -65,19 +65,22 @@ function watch(code, price, reference, triggers, { listing, ...more } = {}) {
 const target = (n) => ({ type: 'target_price', target: yen(n) });
 const drop = (percent) => ({ type: 'price_drop', percent });
 const tea = watch('tea', 1098, 1298, [drop(0), target(980)], {
-  listing: { unit_price: { ...yen(10.98), per: 'piece' }, total: yen(1648), effective: yen(1637) },
+  listing: { unit_price: { ...yen(11), per: 'piece' }, total: yen(1648), effective: yen(1637) },
   quantity: { amount: '100', unit: 'piece', by: 'shop' }, note: '母の分も', last_notified: { at: ago(12 * DAY), price: yen(1148) },
 });
 const rice = watch('rice', 4380, 4480, [target(3980), { type: 'unit_price', target: yen(80), unit: '100 g' }], {
-  listing: { unit_price: { ...yen(87.6), per: '100 g' }, problem: { kind: 'rate_limited', since: ago(190), message: '' }, checked_at: ago(200), next_check_at: ago(-50), resting_until: ago(-50) },
+  listing: { unit_price: { ...yen(88), per: '100 g' }, problem: { kind: 'rate_limited', since: ago(190), message: '' }, checked_at: ago(200), next_check_at: ago(-50), resting_until: ago(-50) },
   quantity: { amount: '5000', unit: 'g', by: 'you' },
 });
-const soap = watch('soap', 2198, 2580, [drop(10)], { listing: { adapter: 'rakuten', unit_price: { ...yen(26.55), per: '100 ml' }, evidence: { found_by: 'rakuten', text: 'itemPrice 2198' } }, quantity: { amount: '8280', unit: 'ml', by: 'shop' } });
+const soap = watch('soap', 2198, 2580, [drop(10)], { listing: { adapter: 'rakuten', unit_price: { ...yen(27), per: '100 ml' }, evidence: { found_by: 'rakuten', text: 'itemPrice 2198' } }, quantity: { amount: '8280', unit: 'ml', by: 'shop' } });
 const coffee = watch('coffee', 2480, 1890, [{ type: 'lowest_in_days', days: 90 }], {
   replaced: true, listing: { name: 'Decaf coffee beans, 500 g', problem: { kind: 'another_product', since: ago(300), message: '' } },
 });
 const water = watch('water', 1980, 1980, [{ type: 'back_in_stock' }], { listing: { availability: 'out_of_stock' } });
 const towel = watch('towel', 3300, 3300, [drop(5)], { paused: true });
+const dollars = watch('coffee', 1890, 1890, [target(1700)], {
+  replaced: true, listing: { price: { amount: '12.50', currency: 'USD' }, problem: { kind: 'currency_changed', since: ago(300), message: '' } },
+});
 const watches = [tea, soap, rice, water, coffee, towel];
 
 const points = (steps, sold = []) => steps.map(([days, price], i) => ({
@@ -113,7 +116,7 @@ const quote = {
 };
 const known = {
   ...quote, adapter: 'rakuten', url: 'https://item.rakuten.co.jp/s/soap', name: goods.soap[0], picture: pictures.soap, price: yen(2198), total: yen(2198), effective: yen(2177),
-  unit_price: { ...yen(26.55), per: '100 ml' }, found_by: 'rakuten', evidence: 'itemPrice 2198', history: histories.soap.points,
+  unit_price: { ...yen(27), per: '100 ml' }, found_by: 'rakuten', evidence: 'itemPrice 2198', history: histories.soap.points,
 };
 
 // [method, path, status, answer], the first that fits; null for the real server, "hang" for no answer yet.
@@ -156,6 +159,10 @@ const shots = {
   } },
   'watch-failing': { path: '/watches/rice' },
   'watch-replaced': { path: '/watches/coffee' },
+  'watch-currency': {
+    path: '/watches/coffee', answers: [['GET', '^/watches/coffee$', 200, dollars], ['GET', '^/watches$', 200, { watches: [dollars] }], ['POST', '/accept$', 409, fault(409)]],
+    act: async (page) => { await press('.notice button')(page); await page.waitForSelector('.notice .bad:not(:empty)'); },
+  },
   'watch-sold': { path: '/watches/water' },
   'watch-new': { path: '/watches/towel' },
   'watch-credit': { path: '/watches/soap' },

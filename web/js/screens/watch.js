@@ -42,6 +42,7 @@ export function Watch({ id }) {
 function Detail({ watch, up }) {
   const { listing } = watch;
   const [editing, setEditing] = useState(false);
+  const next = nextLook(watch);
   const name = listing.name || format.host(listing.url);
   return html`<${Head} title=${name} titleLang=${format.langOf(name)} up=${up} />
     <div class="columns"><div>
@@ -52,7 +53,7 @@ function Detail({ watch, up }) {
             ? html`<${Change} from=${watch.reference} to=${listing.price} />`
             : html`<span class="change">${t(`basis.${watch.basis}.plain`)} · ${t('watch.reference', { price: format.price(watch.reference) })}</span>`}</p>`}
           ${listing.unit_price && html`<p class="hint">${format.unitPrice(listing.unit_price)}</p>`}
-          <p class="hint">${format.checked(listing.checked_at)} <span class="whole">${nextLook(watch)}</span></p>
+          <p class="hint">${format.checked(listing.checked_at)}${next && html` · <span class="whole">${next}</span>`}</p>
           <${Credit} adapter=${listing.adapter} at=${listing.checked_at} />
         </div>
         ${listing.evidence && html`<${Evidence} foundBy=${listing.evidence.found_by} text=${listing.evidence.text} at=${listing.checked_at} />`}
@@ -72,7 +73,7 @@ const future = (at) => at && Date.parse(at) > Date.now();
 
 function nextLook({ listing, paused }) {
   if (paused || future(listing.resting_until) || !future(listing.next_check_at)) return '';
-  return `· ${t('home.next', { at: format.soon(listing.next_check_at) })}`;
+  return t('home.next', { at: format.soon(listing.next_check_at) });
 }
 
 /** What is wrong, and what the reader can do about it. */
