@@ -97,12 +97,12 @@ export function Price({ money, big }) {
   return html`<span class=${`price ${big ? 'big' : ''}`}>${money ? format.price(money) : t('home.noprice')}</span>`;
 }
 
-/** How a price stands against its reference. */
-export function Change({ from, to }) {
+/** How a price stands against its reference; short where there is little room. */
+export function Change({ from, to, short }) {
   if (!from || !to) return null;
   const by = format.change(from, to);
   if (by === null) return null;
-  if (Number(from.amount) === Number(to.amount)) return html`<span class="change">${t('home.reference')}</span>`;
+  if (Number(from.amount) === Number(to.amount)) return html`<span class="change">${short ? t('home.unchanged') : t('home.reference', { price: format.price(from) })}</span>`;
   const lower = Number(to.amount) < Number(from.amount);
   const sign = lower ? '−' : '+';
   return html`<span class="change">

@@ -39,7 +39,7 @@ function Card({ watch }) {
     <div class="side"><${Picture} src=${listing.picture} /><${Spark} watch=${watch} /></div>
     <div class="about">
       <h2 lang=${format.langOf(listing.name)}><a href=${`/watches/${encodeURIComponent(watch.id)}`}>${listing.name || format.host(listing.url)}</a></h2>
-      <p class="prices"><${Price} money=${listing.price} /> <${Change} from=${watch.reference} to=${watch.basis === 'price' && !watch.replaced ? listing.price : null} />
+      <p class="prices"><${Price} money=${listing.price} /> <${Change} short from=${watch.reference} to=${watch.basis === 'price' && !watch.replaced ? listing.price : null} />
         <${Stock} availability=${listing.availability} />${watch.paused && html`<span class="pill">${t('home.paused')}</span>`}</p>
       <ul class="waits" aria-label=${t('wait.label')}>${chosen(watch).map((trigger) => html`<li key=${trigger.type}>${words(trigger)}</li>`)}</ul>
       ${listing.problem
