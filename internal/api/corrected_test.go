@@ -93,14 +93,14 @@ func TestAcceptWhatThePageShowsNow(t *testing.T) {
 	}
 	seen := r.want(200, "GET", "/watches/"+id, "")
 	flagged := seen["listing"].(map[string]any)
-	if seen["replaced"] != true {
+	if seen["replaced"] != true || seen["product"] != "Tea tin tea" {
 		t.Errorf("%v", seen)
 	}
 	if p := flagged["problem"].(map[string]any); p["kind"] != "another_product" || !strings.Contains(p["message"].(string), "Electric kettle") {
 		t.Errorf("%v", p)
 	}
 	accepted := r.want(200, "POST", "/watches/"+id+"/accept", "")
-	if accepted["replaced"] != false || accepted["listing"].(map[string]any)["problem"] != nil || accepted["reference"].(map[string]any)["amount"] != "4000" {
+	if accepted["replaced"] != false || accepted["product"] != "" || accepted["listing"].(map[string]any)["problem"] != nil || accepted["reference"].(map[string]any)["amount"] != "4000" {
 		t.Errorf("%v", accepted)
 	}
 }

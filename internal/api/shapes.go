@@ -97,6 +97,7 @@ type Watch struct {
 	Note         string             `json:"note"`
 	Paused       bool               `json:"paused"`
 	Replaced     bool               `json:"replaced" doc:"The page shows another product or currency than this watch is on, so nothing is compared until that is accepted."`
+	Product      string             `json:"product" doc:"What the watch was made for, where the page names another product now; else empty."`
 	Reference    Nullable[Money]    `json:"reference" doc:"What a drop is measured from."`
 	LastNotified Nullable[Notified] `json:"last_notified"`
 	CreatedAt    time.Time          `json:"created_at"`
@@ -180,6 +181,9 @@ func watchOf(w watch.Watched) Watch {
 	out := Watch{
 		ID: w.Watch.ID, Listing: listingOf(w.Listing), Triggers: []Trigger{}, Basis: string(w.Watch.Basis), Note: w.Watch.Note,
 		Paused: w.Watch.Paused, Replaced: w.Watch.Mismatch(w.Listing.Last) != "", Reference: moneyOf(w.Watch.Reference), CreatedAt: w.Watch.CreatedAt.UTC(),
+	}
+	if w.Watch.Mismatch(w.Listing.Last) == watch.OtherProduct {
+		out.Product = w.Watch.Product
 	}
 	if p := w.Problem(); p != nil {
 		out.Listing.Problem = some(Issue{p.Kind, p.Since.UTC(), p.Message})

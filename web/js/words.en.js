@@ -167,7 +167,7 @@ export const en = {
   'replaced.another_product': 'The page now shows another product. Its price is not compared, and nothing is told.',
   'replaced.another_product.short': 'The page shows another product. Is it still yours?',
   'replaced.currency_changed.short': 'The shop asks another currency. Shall it count?',
-  'replaced.another_product.name': 'It shows “{name}”.',
+  'replaced.another_product.names': 'It shows “{name}”. You watched “{product}”.',
   'replaced.currency_changed': 'The shop now asks another currency. Its price is not compared, and nothing is told.',
   'replaced.open': 'Open the page',
   'replaced.accept': 'It will do: watch this one',

@@ -167,7 +167,7 @@ export const ja = {
   'replaced.another_product': 'ページの商品が別のものになっています。価格は比べず、お知らせもしません。',
   'replaced.another_product.short': 'ページの商品が変わりました。ご確認ください。',
   'replaced.currency_changed.short': 'お店の通貨が変わりました。ご確認ください。',
-  'replaced.another_product.name': '現在の表示: 「{name}」',
+  'replaced.another_product.names': '現在の表示: 「{name}」。ウォッチしていた商品: 「{product}」',
   'replaced.currency_changed': 'お店の通貨が変わっています。価格は比べず、お知らせもしません。',
   'replaced.open': 'ページを開く',
   'replaced.accept': 'この商品をウォッチする',

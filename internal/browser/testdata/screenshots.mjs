@@ -74,7 +74,7 @@ const rice = watch('rice', 4380, 4480, [target(3980), { type: 'unit_price', targ
 });
 const soap = watch('soap', 2198, 2580, [drop(10)], { listing: { adapter: 'rakuten', unit_price: { ...yen(27), per: '100 ml' }, evidence: { found_by: 'rakuten', text: 'itemPrice 2198' } }, quantity: { amount: '8280', unit: 'ml', by: 'shop' } });
 const coffee = watch('coffee', 2480, 1890, [{ type: 'lowest_in_days', days: 90 }], {
-  replaced: true, listing: { name: 'Decaf coffee beans, 500 g', problem: { kind: 'another_product', since: ago(300), message: '' } },
+  replaced: true, product: 'Coffee beans, medium roast, 1 kg', listing: { name: 'Decaf coffee beans, 500 g', problem: { kind: 'another_product', since: ago(300), message: '' } },
 });
 const water = watch('water', 1980, 1980, [{ type: 'back_in_stock' }], { listing: { availability: 'out_of_stock' } });
 const towel = watch('towel', 3300, 3300, [drop(5)], { paused: true });

@@ -104,7 +104,7 @@ function Replaced({ watch, name, editTriggers }) {
     }
     setBusy(false);
   };
-  return html`<${Notice}><p>${t(`replaced.${kind}`)} ${kind === 'another_product' && listing.name && t('replaced.another_product.name', { name: listing.name })}</p>
+  return html`<${Notice}><p>${t(`replaced.${kind}`)} ${kind === 'another_product' && listing.name && t('replaced.another_product.names', { name: listing.name, product: watch.product })}</p>
     <p class="bad" role="alert">${error}</p>
     <div class="row">
       <a class="button" href=${listing.url} target="_blank" rel="noopener noreferrer">${t('replaced.open')} <${Icon} name="out" /></a>
