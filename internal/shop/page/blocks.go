@@ -167,7 +167,7 @@ func (w *blockWalker) walk(n *html.Node, style run, depth int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch c.Type {
 		case html.TextNode:
-			if percentNext.MatchString(c.Data) && w.endsInDigit() { // "$45.999" and "23% OFF" are two numbers
+			if w.endsInDigit() && percentNext.MatchString(c.Data) { // "$45.999" and "23% OFF" are two numbers
 				style.text = " "
 				w.cur.runs = append(w.cur.runs, style)
 			}
@@ -227,7 +227,7 @@ func (w *blockWalker) element(e *html.Node, style run, depth int) {
 		return
 	}
 	w.headed(e)
-	isBlock := blockLevel[e.DataAtom]
+	isBlock := blockLevel(e.DataAtom)
 	if isBlock && !around && w.size == 0 && depth < 40 && leadsAside(headOf(e)) && e.DataAtom != atom.Body && e.DataAtom != atom.Main {
 		return
 	}
@@ -258,7 +258,7 @@ func (w *blockWalker) element(e *html.Node, style run, depth int) {
 // headed notes a heading that leads to other products, and the next one that
 // leads back.
 func (w *blockWalker) headed(e *html.Node) {
-	level := headings[e.DataAtom]
+	level := headingLevel(e.DataAtom)
 	if level == 0 {
 		return
 	}
@@ -307,11 +307,31 @@ func (w *blockWalker) fraction(e *html.Node, style run) (after string) {
 	return ""
 }
 
-var blockLevel = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.Li: true, atom.Ul: true, atom.Ol: true, atom.Td: true, atom.Th: true, atom.Tr: true, atom.Table: true, atom.Section: true,
-	atom.Article: true, atom.Main: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.Form: true, atom.Dl: true, atom.Dt: true, atom.Dd: true, atom.Body: true, atom.Html: true,
-	atom.Button: true, atom.Header: true, atom.Fieldset: true, atom.Label: true, atom.Figure: true, atom.Blockquote: true}
+// blockLevel reports whether an element begins a line of its own.
+func blockLevel(a atom.Atom) bool {
+	switch a {
+	case atom.P, atom.Div, atom.Li, atom.Ul, atom.Ol, atom.Td, atom.Th, atom.Tr, atom.Table, atom.Section,
+		atom.Article, atom.Main, atom.H1, atom.H2, atom.H3, atom.H4, atom.Form, atom.Dl, atom.Dt, atom.Dd, atom.Body, atom.Html,
+		atom.Button, atom.Header, atom.Fieldset, atom.Label, atom.Figure, atom.Blockquote:
+		return true
+	}
+	return false
+}
 
-var headings = map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4}
+// headingLevel is 0 for what is no heading.
+func headingLevel(a atom.Atom) int {
+	switch a {
+	case atom.H1:
+		return 1
+	case atom.H2:
+		return 2
+	case atom.H3:
+		return 3
+	case atom.H4:
+		return 4
+	}
+	return 0
+}
 
 // headOf is how an element's text begins.
 func headOf(e *html.Node) string {

@@ -238,7 +238,7 @@ func textOf(e *html.Node) string {
 // visibleText is the text of the body, up to a limit of bytes.
 func (d *document) visibleText(limit int) string {
 	var b strings.Builder
-	for n := d.root; n != nil && b.Len() <= limit; n = following(n, unseen[n.DataAtom]) {
+	for n := d.root; n != nil && b.Len() <= limit; n = following(n, unseen(n.DataAtom)) {
 		if n.Type != html.TextNode {
 			continue
 		}
@@ -250,5 +250,11 @@ func (d *document) visibleText(limit int) string {
 	return b.String()
 }
 
-// unseen are elements whose text nobody reads.
-var unseen = map[atom.Atom]bool{atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Title: true}
+// unseen reports whether nobody reads the text of an element.
+func unseen(a atom.Atom) bool {
+	switch a {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Title:
+		return true
+	}
+	return false
+}

@@ -34,7 +34,20 @@ var stockWords = []struct {
 	}},
 }
 
-// stockWord is a word, and the place of its kind in stockWords.
+// crooked are words that stand between a "not" and what it denies, and
+// conditions that name what is not so yet ("until sold out"); each with what it
+// is read as.
+var crooked = []string{
+	"not currently in", "not in", "not presently in", "not in", "not yet in", "not in", "isn't in", "not in", "is not in", "not in",
+	"derzeit nicht ", "nicht ", "momentan nicht ", "nicht ", "nicht mehr ", "nicht ", "nicht sofort ", "nicht ",
+	"売り切れ次第", "", "売切れ次第", "", "売切次第", "", "完売次第", "", "品切れ次第", "", "在庫がなくなり次第", "", "なくなり次第", "",
+	"while stocks last", "", "until sold out", "", "jusqu'à épuisement", "", "solange der vorrat reicht", "",
+}
+
+var straight = strings.NewReplacer(crooked...)
+
+// stockWord is a word, and the place of its kind in stockWords; that of a crooked
+// one is behind them all.
 type stockWord struct {
 	word string
 	kind int
@@ -44,15 +57,21 @@ type stockWord struct {
 // and few hold one. A place of 0 is none.
 var stockIndex, stockBuckets = func() (index [1 << 16]uint8, buckets [][]stockWord) {
 	buckets = [][]stockWord{nil}
+	add := func(word string, kind int) {
+		at := &index[int(word[0])<<8|int(word[1])]
+		if *at == 0 {
+			*at = uint8(len(buckets))
+			buckets = append(buckets, nil)
+		}
+		buckets[*at] = append(buckets[*at], stockWord{word, kind})
+	}
 	for kind, s := range stockWords {
 		for _, w := range s.words {
-			at := &index[int(w[0])<<8|int(w[1])]
-			if *at == 0 {
-				*at = uint8(len(buckets))
-				buckets = append(buckets, nil)
-			}
-			buckets[*at] = append(buckets[*at], stockWord{w, kind})
+			add(w, kind)
 		}
+	}
+	for i := 0; i < len(crooked); i += 2 {
+		add(crooked[i], len(stockWords))
 	}
 	return index, buckets
 }()
@@ -95,31 +114,32 @@ func stockIn(b block) shop.Availability {
 	return stockOf(strings.ToLower(t))
 }
 
-// straight takes away what stands between a "not" and what it denies, and the
-// conditions that name what is not so yet: "until sold out".
-var straight = strings.NewReplacer(
-	"not currently in", "not in", "not presently in", "not in", "not yet in", "not in", "isn't in", "not in", "is not in", "not in",
-	"derzeit nicht ", "nicht ", "momentan nicht ", "nicht ", "nicht mehr ", "nicht ", "nicht sofort ", "nicht ",
-	"売り切れ次第", "", "売切れ次第", "", "売切次第", "", "完売次第", "", "品切れ次第", "", "在庫がなくなり次第", "", "なくなり次第", "",
-	"while stocks last", "", "until sold out", "", "jusqu'à épuisement", "", "solange der vorrat reicht", "")
-
 func stockOf(line string) shop.Availability {
-	line = straight.Replace(line)
 	if strings.HasPrefix(line, "unavailable") {
 		return shop.OutOfStock
 	}
-	best := len(stockWords)
+	kind, isCrooked := stockKind(line)
+	if isCrooked {
+		kind, _ = stockKind(straight.Replace(line))
+	}
+	if kind == len(stockWords) {
+		return shop.Unknown
+	}
+	return stockWords[kind].a
+}
+
+// stockKind is the first kind of which a line holds a word, and whether it holds
+// crooked ones.
+func stockKind(line string) (kind int, isCrooked bool) {
+	kind = len(stockWords)
 	for i := 0; i+1 < len(line); i++ {
 		for _, w := range stockBuckets[stockIndex[int(line[i])<<8|int(line[i+1])]] {
 			if strings.HasPrefix(line[i:], w.word) && !strings.HasSuffix(line[:i], "back ") { // "tell me when it is back in stock"
-				best = min(best, w.kind)
+				kind, isCrooked = min(kind, w.kind), isCrooked || w.kind == len(stockWords)
 			}
 		}
 	}
-	if best == len(stockWords) {
-		return shop.Unknown
-	}
-	return stockWords[best].a
+	return kind, isCrooked
 }
 
 // stockJSON reads Shopify's product JSON, which themes put into the page: its

@@ -34,10 +34,22 @@ type weigher struct {
 }
 
 // formatting elements of the HTML standard, section 13.2.4.3.
-var formatting = map[string]bool{"a": true, "b": true, "big": true, "code": true, "em": true, "font": true, "i": true, "nobr": true, "s": true, "small": true, "strike": true, "strong": true, "tt": true, "u": true}
+func formatting(name string) bool {
+	switch name {
+	case "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
+		return true
+	}
+	return false
+}
 
 // integration points of SVG and MathML.
-var integration = map[string]bool{"foreignobject": true, "desc": true, "title": true, "annotation-xml": true, "mi": true, "mo": true, "mn": true, "ms": true, "mtext": true}
+func integration(name string) bool {
+	switch name {
+	case "foreignobject", "desc", "title", "annotation-xml", "mi", "mo", "mn", "ms", "mtext":
+		return true
+	}
+	return false
+}
 
 // tag weighs what begins behind a "<", and returns what follows it.
 func (w *weigher) tag(s string) (rest string, ok bool) {
@@ -55,9 +67,11 @@ func (w *weigher) tag(s string) (rest string, ok bool) {
 	if s == "" || !latin(s[0]) {
 		return s, true
 	}
-	n := strings.IndexAny(s, " \t\r\n\f/>")
-	if n < 0 {
-		return "", true
+	n := 0
+	for s[n] != '>' && !parts(s[n]) {
+		if n++; n == len(s) {
+			return "", true
+		}
 	}
 	name := strings.ToLower(s[:min(n, 16)])
 	end, attributes := tagEnd(s[n:])
@@ -72,13 +86,13 @@ func (w *weigher) tag(s string) (rest string, ok bool) {
 		w.nodes += 1 + w.opened
 	}
 	switch {
-	case formatting[name] && closing:
+	case formatting(name) && closing:
 		if same := w.open[name]; len(same) > 0 {
 			w.nodes += min(len(same), 8) // the adoption agency's copies
 			w.open[name] = same[:len(same)-1]
 			w.opened--
 		}
-	case formatting[name]:
+	case formatting(name):
 		// Three of a kind are kept, and no more.
 		alike := 0
 		for _, other := range w.open[name] {
@@ -94,7 +108,7 @@ func (w *weigher) tag(s string) (rest string, ok bool) {
 		w.foreign++
 	case (name == "svg" || name == "math") && closing && w.points == 0:
 		w.foreign = max(w.foreign-1, 0)
-	case w.foreign > 0 && integration[name]:
+	case w.foreign > 0 && integration(name):
 		if w.points++; closing {
 			w.points = max(w.points-2, 0)
 		}
@@ -117,13 +131,18 @@ func tagEnd(s string) (end, attributes int) {
 			return i + 1, attributes
 		case (c == '"' || c == '\'') && i > 0 && s[i-1] == '=':
 			quote = c
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '/':
-			if i+1 < len(s) && strings.IndexByte(" \t\n\r\f/>", s[i+1]) < 0 {
+		case parts(c):
+			if i+1 < len(s) && s[i+1] != '>' && !parts(s[i+1]) {
 				attributes++
 			}
 		}
 	}
 	return len(s), attributes
+}
+
+// parts reports whether a byte parts a tag's name and its attributes.
+func parts(c byte) bool {
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '/'
 }
 
 // pastRawText is what follows the text of a script or a style sheet.
