@@ -60,6 +60,11 @@ func (p *Page) Text() string {
 	return text
 }
 
+// Seen is what to remember of an answer that was read as q.
+func (p *Page) Seen(q shop.Quote) shop.Seen {
+	return shop.Seen{ETag: p.Header.Get("ETag"), LastModified: p.Header.Get("Last-Modified"), Quote: q}
+}
+
 // Request is what to ask for.
 type Request struct {
 	URL            string

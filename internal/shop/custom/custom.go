@@ -25,12 +25,15 @@ type Getter interface {
 // Adapter reads one described shop.
 type Adapter struct {
 	Shop
-	get Getter
-	now func() time.Time
+	get    Getter
+	now    func() time.Time
+	memory shop.Memory // by address
 }
 
 // New makes the adapter of a described shop.
-func New(s Shop, get Getter, now func() time.Time) *Adapter { return &Adapter{s, get, now} }
+func New(s Shop, get Getter, now func() time.Time) *Adapter {
+	return &Adapter{Shop: s, get: get, now: now}
+}
 
 // Name is the adapter's word: "custom-" and the shop's name.
 func (a *Adapter) Name() string { return "custom-" + a.Shop.Name }
@@ -47,9 +50,14 @@ func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
 
 // Quote reads the page by the description.
 func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
-	p, err := a.get.Get(ctx, fetch.Request{URL: ref.URL, Accept: "text/html,application/json;q=0.9,*/*;q=0.5"})
+	before := a.memory.Before(ctx, ref.URL, a.now())
+	p, err := a.get.Get(ctx, fetch.Request{URL: ref.URL, Accept: "text/html,application/json;q=0.9,*/*;q=0.5", ETag: before.ETag, LastModified: before.LastModified})
 	if err != nil {
 		return shop.Quote{}, err
+	}
+	if p.NotModified && before.Quote.Price.Known() {
+		before.Quote.ObservedAt = a.now().UTC()
+		return before.Quote, nil
 	}
 	isJSON := strings.Contains(p.ContentType, "json")
 	if !isJSON {
@@ -71,7 +79,11 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		return shop.Quote{Ref: shop.Ref{Adapter: a.Name(), ItemCode: address, URL: address}},
 			&shop.Error{Kind: shop.KindEmpty, Message: "The shop leads from this address to one that is no product's."}
 	}
-	return a.quote(now, answer{text, root})
+	q, err := a.quote(now, answer{text, root})
+	if err == nil {
+		a.memory.Keep(ref.URL, p.Seen(q))
+	}
+	return q, err
 }
 
 func (a *Adapter) quote(ref shop.Ref, d answer) (shop.Quote, error) {

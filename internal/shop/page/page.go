@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sokone/sokone/internal/fetch"
@@ -25,26 +24,12 @@ type Adapter struct {
 	get Getter
 	now func() time.Time
 
-	mu   sync.Mutex
-	seen map[string]seen // by address
+	memory shop.Memory // by address
 }
-
-// seen is what a page said last, and how to ask whether it still does.
-type seen struct {
-	etag, modified string
-	quote          shop.Quote
-}
-
-// seenFor is how long a shop is believed that says that nothing has changed: some
-// say so always, and offers run out.
-const seenFor = 24 * time.Hour
-
-// maxSeen bounds what is remembered: some ten megabytes.
-const maxSeen = 10_000
 
 // New makes the adapter.
 func New(get Getter, now func() time.Time) *Adapter {
-	return &Adapter{get: get, now: now, seen: map[string]seen{}}
+	return &Adapter{get: get, now: now}
 }
 
 // Name is the adapter's word.
@@ -58,17 +43,14 @@ func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
 // Quote reads the page now.
 func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	// A page that says when it has changed is not sent again while it has not.
-	var before seen
-	if !shop.IsAnew(ctx) {
-		before = a.before(ref.URL)
-	}
-	p, err := a.get.Get(ctx, fetch.Request{URL: ref.URL, ETag: before.etag, LastModified: before.modified})
+	before := a.memory.Before(ctx, ref.URL, a.now())
+	p, err := a.get.Get(ctx, fetch.Request{URL: ref.URL, ETag: before.ETag, LastModified: before.LastModified})
 	if err != nil {
 		return shop.Quote{}, err
 	}
-	if p.NotModified && before.quote.Price.Known() {
-		before.quote.ObservedAt = a.now().UTC()
-		return before.quote, nil
+	if p.NotModified && before.Quote.Price.Known() {
+		before.Quote.ObservedAt = a.now().UTC()
+		return before.Quote, nil
 	}
 	if toFrontPage(ref.URL, p.URL) {
 		return shop.Quote{Ref: shop.Ref{Adapter: a.Name(), ItemCode: Identity(p.URL), URL: Canonical(p.URL)}},
@@ -84,31 +66,8 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	}
 	a.settle(ctx, ref.URL, p, &q)
 	q.ObservedAt = a.now().UTC()
-	a.remember(ref.URL, seen{p.Header.Get("ETag"), p.Header.Get("Last-Modified"), q})
+	a.memory.Keep(ref.URL, p.Seen(q))
 	return q, nil
-}
-
-func (a *Adapter) before(address string) seen {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	s := a.seen[address]
-	if age := a.now().Sub(s.quote.ObservedAt); age < 0 || age > seenFor {
-		return seen{}
-	}
-	return s
-}
-
-func (a *Adapter) remember(address string, s seen) {
-	if s.etag == "" && s.modified == "" {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.seen) >= maxSeen {
-		clear(a.seen)
-	}
-	s.quote.Candidates = nil // for the command line, which remembers nothing
-	a.seen[address] = s
 }
 
 // Input is an answer of a shop.

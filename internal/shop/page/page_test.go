@@ -1,58 +1,12 @@
 package page_test
 
 import (
-	"context"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"testing"
 	"time"
 
-	"github.com/sokone/sokone/internal/fetch"
-	"github.com/sokone/sokone/internal/shop"
 	"github.com/sokone/sokone/internal/shop/page"
 )
-
-func TestAPageThatHasNotChangedIsNotSentAgain(t *testing.T) {
-	price, sent := "5.00", 0
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		etag := `"` + price + `"`
-		w.Header().Set("ETag", etag)
-		if r.Header.Get("If-None-Match") == etag {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		sent++
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = fmt.Fprintf(w, `<title>Tea</title><script type="application/ld+json">{"@type":"Product","name":"Tea","offers":{"price":%q,"priceCurrency":"EUR"}}</script>`, price)
-	}))
-	defer s.Close()
-	now := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
-	client := fetch.New(fetch.Options{Guard: fetch.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "test", Now: time.Now, IgnoreRobots: true})
-	a := page.New(client, func() time.Time { return now })
-	u, err := url.Parse(s.URL + "/p/tea?utm_source=x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ref, _ := a.Match(u)
-	for _, step := range []struct {
-		price string
-		sent  int
-	}{{"5.00", 1}, {"5.00", 1}, {"4.50", 2}, {"4.50", 2}} {
-		price = step.price
-		now = now.Add(time.Hour)
-		q, err := a.Quote(context.Background(), ref)
-		if err != nil || q.Price.Number() != step.price || sent != step.sent || !q.ObservedAt.Equal(now) || q.ItemCode != ref.ItemCode {
-			t.Errorf("at %s: %+v %v, sent %d times", step.price, q, err, sent)
-		}
-	}
-	price = "4.50"
-	if _, err := a.Quote(shop.Anew(context.Background()), ref); err != nil || sent != 3 {
-		t.Errorf("asked anew: %v, sent %d times", err, sent)
-	}
-}
 
 func TestManyFormsOfOneAddressAreOneListing(t *testing.T) {
 	a := page.New(nil, time.Now)

@@ -23,14 +23,15 @@ import (
 
 // Adapter reads Shopify.
 type Adapter struct {
-	get   jsonapi.Getter
-	pages jsonapi.Pages
-	now   func() time.Time
+	get    jsonapi.Getter
+	pages  jsonapi.Pages
+	now    func() time.Time
+	memory shop.Memory // by item code
 }
 
 // New makes the adapter.
 func New(get jsonapi.Getter, pages jsonapi.Pages, now func() time.Time) *Adapter {
-	return &Adapter{get, pages, now}
+	return &Adapter{get: get, pages: pages, now: now}
 }
 
 // Name is the adapter's word.
@@ -103,7 +104,12 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		return shop.Quote{}, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a product.", Cause: err}
 	}
 	known, established := parseItem(ref.ItemCode)
-	p, final, err := a.product(ctx, u)
+	before := a.memory.Before(ctx, ref.ItemCode, a.now())
+	p, page, err := a.product(ctx, u, before)
+	if err == nil && page.NotModified {
+		before.Quote.ObservedAt = a.now().UTC()
+		return before.Quote, nil
+	}
 	if err != nil || len(p.Variants) == 0 {
 		if established {
 			if err == nil {
@@ -121,6 +127,7 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	if failed != nil {
 		return shop.Quote{}, failed
 	}
+	final := productOf(page.URL)
 	if !established {
 		switch known, err = a.establish(ctx, final, v); {
 		case errors.Is(err, errNoCurrency):
@@ -129,17 +136,22 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 			return shop.Quote{}, err
 		}
 	}
-	return a.quote(known, p, v, final)
+	q, err := a.quote(known, p, v, final)
+	if err == nil {
+		a.memory.Keep(known.String(), page.Seen(q))
+	}
+	return q, err
 }
 
-// product asks for the .js; final is the address after redirects, which rename handles.
-func (a *Adapter) product(ctx context.Context, u *url.URL) (product, *url.URL, error) {
+// product asks for the .js; the page's address is that after redirects, which
+// rename handles.
+func (a *Adapter) product(ctx context.Context, u *url.URL, before shop.Seen) (product, *fetch.Page, error) {
 	ask := *u
 	ask.RawQuery, ask.Path, ask.RawPath = "", strings.TrimSuffix(u.Path, "/")+".js", ""
 	var p product
-	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: ask.String()}, &p)
-	if err != nil {
-		return p, nil, err
+	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: ask.String(), ETag: before.ETag, LastModified: before.LastModified}, &p)
+	if err != nil || page.NotModified && before.Quote.Price.Known() {
+		return p, page, err
 	}
 	if strings.HasSuffix(page.URL.Path, "/password") {
 		return p, nil, &shop.Error{Kind: shop.KindBlocked, Message: "This shop is closed to visitors."}
@@ -147,9 +159,14 @@ func (a *Adapter) product(ctx context.Context, u *url.URL) (product, *url.URL, e
 	if page.Status != http.StatusOK {
 		return p, nil, jsonapi.Refused(page.Status)
 	}
-	final := *page.URL
-	final.Path, final.RawQuery = strings.TrimSuffix(final.Path, ".js"), ""
-	return p, &final, nil
+	return p, page, nil
+}
+
+// productOf is the product's own address, from that of its .js.
+func productOf(u *url.URL) *url.URL {
+	p := *u
+	p.Path, p.RawQuery = strings.TrimSuffix(p.Path, ".js"), ""
+	return &p
 }
 
 // choose never takes another variant than the one meant.

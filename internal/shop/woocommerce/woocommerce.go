@@ -20,14 +20,15 @@ import (
 
 // Adapter reads WooCommerce.
 type Adapter struct {
-	get   jsonapi.Getter
-	pages jsonapi.Pages
-	now   func() time.Time
+	get    jsonapi.Getter
+	pages  jsonapi.Pages
+	now    func() time.Time
+	memory shop.Memory // by item code
 }
 
 // New makes the adapter.
 func New(get jsonapi.Getter, pages jsonapi.Pages, now func() time.Time) *Adapter {
-	return &Adapter{get, pages, now}
+	return &Adapter{get: get, pages: pages, now: now}
 }
 
 // Name is the adapter's word.
@@ -89,9 +90,14 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	root := u.Scheme + "://" + u.Host + m[1]
 	if id, established := strings.CutPrefix(ref.ItemCode, itemOf(u, m[1], "")); established {
 		var p product
-		page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: root + api + "/" + url.PathEscape(id)}, &p)
+		before := a.memory.Before(ctx, ref.ItemCode, a.now())
+		page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: root + api + "/" + url.PathEscape(id), ETag: before.ETag, LastModified: before.LastModified}, &p)
 		if err != nil {
 			return shop.Quote{}, err
+		}
+		if page.NotModified && before.Quote.Price.Known() {
+			before.Quote.ObservedAt = a.now().UTC()
+			return before.Quote, nil
 		}
 		if page.Status != http.StatusOK {
 			return shop.Quote{}, refused(page)
@@ -99,7 +105,11 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		if p.ID.String() != id {
 			return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "The shop answered with another product."}
 		}
-		return a.quote(ref, p)
+		q, err := a.quote(ref, p)
+		if err == nil {
+			a.memory.Keep(ref.ItemCode, page.Seen(q))
+		}
+		return q, err
 	}
 	var found []product
 	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: root + api + "?slug=" + m[2]}, &found)
