@@ -295,9 +295,16 @@ func TestExportAndImport(t *testing.T) {
 	r.signUp()
 	r.fault(422, "body.watches[1].url", "POST", "/import", `{"format":1,"watches":[{"url":"https://shop.example/a","triggers":[{"type":"price_drop"}],"reference":{"amount":"1","currency":"JPY"}},{"url":"x","triggers":[{"type":"price_drop"}],"reference":{"amount":"1","currency":"JPY"}}]}`)
 	r.fault(422, "body.watches[0].triggers[0].target", "POST", "/import", `{"format":1,"watches":[{"url":"https://shop.example/a","triggers":[{"type":"target_price"}],"reference":{"amount":"1","currency":"JPY"}}]}`)
+	r.fault(422, "body.watches[0].reference", "POST", "/import", `{"format":1,"watches":[{"url":"https://shop.example/a","triggers":[{"type":"price_drop"}],"reference":{"amount":"0","currency":"JPY"}}]}`)
+	r.fault(422, "body.watches[0].triggers[0].target.amount", "POST", "/import", `{"format":1,"watches":[{"url":"https://shop.example/a","triggers":[{"type":"target_price","target":{"amount":"0","currency":"JPY"}}],"reference":null}]}`)
 	r.fault(422, "body.format", "POST", "/import", `{"format":2,"watches":[]}`)
 	if got := r.want(200, "GET", "/watches", "")["watches"].([]any); len(got) != 0 {
 		t.Errorf("an import that failed left %v", got)
+	}
+	for _, unseen := range []string{`{"type":"back_in_stock"}`, `{"type":"target_price","target":{"amount":"5","currency":"JPY"}}`} {
+		if got := r.want(200, "POST", "/import", fmt.Sprintf(`{"format":1,"watches":[{"url":"https://shop.example/%d","triggers":[%s],"reference":null}]}`, len(unseen), unseen)); got["imported"] != 1.0 {
+			t.Errorf("%s: %v", unseen, got)
+		}
 	}
 }
 

@@ -103,7 +103,11 @@ func (c *quotes) at(ctx context.Context, address string) (shop.Quote, error) {
 	if err != nil {
 		return shop.Quote{}, err
 	}
-	return c.anew(ctx, ref)
+	q, err := c.anew(ctx, ref)
+	if e := shop.AsError(err); e != nil && e.SoldOut && q.Name != "" {
+		return q, nil // it can be waited for, though it has no price meanwhile
+	}
+	return q, err
 }
 
 // lately returns a quote that was read after the given time and is at most a few

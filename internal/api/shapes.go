@@ -43,6 +43,12 @@ func (n Nullable[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(n.Value)
 }
 
+// UnmarshalJSON reads the value or null.
+func (n *Nullable[T]) UnmarshalJSON(data []byte) error {
+	n.Valid = string(data) != "null"
+	return json.Unmarshal(data, &n.Value)
+}
+
 // Schema is that of T, or null.
 func (n Nullable[T]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{r.Schema(reflect.TypeFor[T](), true, ""), {Type: "null"}}}

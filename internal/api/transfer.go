@@ -34,16 +34,16 @@ type Export struct {
 // back: a listing is shared by all who watch it, and only what this server saw
 // itself may be in its history.
 type ExportedWatch struct {
-	URL       string    `json:"url" minLength:"1" maxLength:"4096"`
-	Name      string    `json:"name,omitempty" maxLength:"300"`
-	Triggers  []Trigger `json:"triggers" maxItems:"5"`
-	Basis     string    `json:"basis,omitempty" enum:"price,total,effective"`
-	Note      string    `json:"note,omitempty" maxLength:"500"`
-	Paused    bool      `json:"paused,omitempty"`
-	Quantity  *Quantity `json:"quantity,omitempty" doc:"What the package holds, where its owner corrected it."`
-	Reference *Money    `json:"reference" doc:"What a drop is measured from; its currency is the watch's."`
-	CreatedAt time.Time `json:"created_at,omitempty"`
-	History   []Point   `json:"history,omitempty" doc:"Not read back."`
+	URL       string          `json:"url" minLength:"1" maxLength:"4096"`
+	Name      string          `json:"name,omitempty" maxLength:"300"`
+	Triggers  []Trigger       `json:"triggers" maxItems:"5"`
+	Basis     string          `json:"basis,omitempty" enum:"price,total,effective"`
+	Note      string          `json:"note,omitempty" maxLength:"500"`
+	Paused    bool            `json:"paused,omitempty"`
+	Quantity  *Quantity       `json:"quantity,omitempty" doc:"What the package holds, where its owner corrected it."`
+	Reference Nullable[Money] `json:"reference" doc:"What a drop is measured from; its currency is the watch's. Null where no price was ever seen."`
+	CreatedAt time.Time       `json:"created_at,omitempty"`
+	History   []Point         `json:"history,omitempty" doc:"Not read back."`
 }
 
 type exportRequest struct {
@@ -83,10 +83,7 @@ func (a *API) export(ctx context.Context, in *exportRequest) (*exportAnswer, err
 	e := Export{Format: exportFormat, ExportedAt: a.Now().UTC(), Watches: []ExportedWatch{}}
 	for _, w := range ws {
 		v := watchOf(w)
-		x := ExportedWatch{URL: v.Listing.URL, Name: v.Listing.Name, Triggers: v.Triggers, Basis: v.Basis, Note: v.Note, Paused: v.Paused, CreatedAt: v.CreatedAt}
-		if v.Reference.Valid {
-			x.Reference = &v.Reference.Value
-		}
+		x := ExportedWatch{URL: v.Listing.URL, Name: v.Listing.Name, Triggers: v.Triggers, Basis: v.Basis, Note: v.Note, Paused: v.Paused, Reference: v.Reference, CreatedAt: v.CreatedAt}
 		if q := w.Watch.Quantity; q.Known() {
 			x.Quantity = &Quantity{q.Amount, q.Unit}
 		}
@@ -177,14 +174,17 @@ func (a *API) imported(at string, x ExportedWatch) (watch.Watched, error) {
 		p.Errors[0].Location = at + ".url"
 		return watch.Watched{}, p
 	}
-	if x.Reference == nil {
-		return watch.Watched{}, field(at+".reference", "Send the reference of the export: it names the currency.")
+	o := watch.Observation{}
+	if r := x.Reference; r.Valid {
+		if o.Price, err = money.Parse(r.Value.Amount, r.Value.Currency); err != nil || !o.Price.Positive() {
+			return watch.Watched{}, field(at+".reference", "This is no price above zero.")
+		}
 	}
-	reference, err := money.Parse(x.Reference.Amount, x.Reference.Currency)
-	if err != nil || !reference.Positive() {
-		return watch.Watched{}, field(at+".reference", "This is no price above zero.")
+	for _, t := range x.Triggers {
+		if t.Target != nil && !o.Price.Known() { // no price was seen in the basis, and yet the currency is known
+			o.Price, _ = money.Parse(t.Target.Amount, t.Target.Currency) // a fault is told of the trigger
+		}
 	}
-	o := watch.Observation{Price: reference}
 	if x.Quantity != nil {
 		if o.Quantity, err = contents(at+".quantity", *x.Quantity); err != nil {
 			return watch.Watched{}, err
@@ -195,6 +195,9 @@ func (a *API) imported(at string, x ExportedWatch) (watch.Watched, error) {
 		return watch.Watched{}, err
 	}
 	w := watch.New(watch.Watch{ID: rand.Text(), Triggers: ts, Basis: watch.BasisPrice, Note: x.Note, Paused: x.Paused, Quantity: o.Quantity, CreatedAt: a.Now()}, o)
+	if !x.Reference.Valid {
+		w.Reference = money.Amount{}
+	}
 	if x.Basis != "" {
 		w.Basis = watch.Basis(x.Basis)
 	}

@@ -84,6 +84,9 @@ func target(at string, sent *Money, o watch.Observation) (money.Amount, error) {
 	if !amount.Round().Positive() && !amount.Positive() {
 		return amount, field(at+".amount", "The price to wait for must be above zero.")
 	}
+	if !o.Price.Known() {
+		return amount, field(at, "No price of this product has been seen yet that a target could be compared with. Wait for back_in_stock, and set the target then.")
+	}
 	if c := o.Price.Currency(); c != amount.Currency() {
 		return amount, field(at+".currency", "This shop's prices are in %s; send the target in %s.", c, c)
 	}
@@ -116,7 +119,7 @@ func basis(sent string, o watch.Observation) (watch.Basis, error) {
 	if b == "" {
 		b = watch.BasisPrice
 	}
-	if !o.Amount(b).Known() {
+	if b != watch.BasisPrice && !o.Amount(b).Known() {
 		return b, field("body.basis", "This shop does not state the cost of shipping, so only the basis \"price\" can be watched.")
 	}
 	return b, nil

@@ -100,6 +100,40 @@ func TestAProductThatIsSoldOutAndShowsNoPrice(t *testing.T) {
 	equal(t, "back in stock", d.prices(), "1000 JPY")
 }
 
+// What is sold out without a price can be watched all the same: it is told when it
+// is back, and its first price is what drops are measured from.
+func TestAWatchOnWhatIsSoldOutAndShowsNoPrice(t *testing.T) {
+	w := newWorld(t)
+	w.shop.set("tea", page{Raw: `<!doctype html><html lang="en"><title>Tea tin tea</title><script type="application/ld+json">
+		{"@context":"https://schema.org","@type":"Product","name":"Tea tin tea","offers":{"@type":"Offer","availability":"https://schema.org/OutOfStock"}}</script>
+		<h1>Tea tin tea</h1><p>Sold out</p>`})
+	d := w.subscribed()
+	quote := d.must("POST", "/quotes", map[string]any{"url": w.shop.url("tea")}, 200)
+	if quote["price"] != nil || quote["availability"] != "out_of_stock" || quote["name"] != "Tea tin tea" {
+		t.Errorf("%v", quote)
+	}
+	d.must("POST", "/watches", map[string]any{"url": w.shop.url("tea"), "triggers": []any{targetYen(900)}}, 422)
+	id := d.watch("tea", map[string]any{"type": "back_in_stock"}, dropPercent(10))
+	w.detect()
+	if made := d.must("GET", "/watches/"+id, nil, 200); made["reference"] != nil || made["listing"].(map[string]any)["price"] != nil || made["listing"].(map[string]any)["problem"] != nil {
+		t.Errorf("%v", made)
+	}
+	d.must("POST", "/import", d.must("GET", "/export", nil, 200), 200)
+	w.shop.price("tea", 1000)
+	w.detect()
+	w.dispatch()
+	equal(t, "back in stock", d.prices(), "1000 JPY")
+	if seen := d.must("GET", "/watches/"+id, nil, 200); seen["reference"].(map[string]any)["amount"] != "1000" {
+		t.Errorf("%v", seen)
+	}
+	d.must("PATCH", "/watches/"+id, map[string]any{"triggers": []any{dropPercent(10), targetYen(700)}}, 200)
+	w.shop.price("tea", 880)
+	w.detect()
+	w.dispatch()
+	equal(t, "a drop from the first price", d.prices(), "1000 JPY", "880 JPY")
+	w.check()
+}
+
 // However people came by an address, they share one listing and one poll.
 func TestManyFormsOfOneAddressShareOnePoll(t *testing.T) {
 	w := newWorld(t)

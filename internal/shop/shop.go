@@ -34,6 +34,7 @@ type Ref struct {
 
 // Quote is what an adapter read about a listing at one moment. Price is always
 // known and above zero: an adapter that finds no such price returns an Error.
+// Beside an Error that says SoldOut, the quote holds all but the price.
 type Quote struct {
 	Ref                       // identity after redirects and canonical links; may differ from what was asked
 	Name         string       // plain text, never HTML

@@ -146,8 +146,8 @@ func applyChange(tx *tx, c watch.Change) error {
 		return err
 	}
 	applied, err := tx.changed(`
-		UPDATE watches SET reference = coalesce(?, reference)
-		WHERE id = ? AND revision = ? AND removed_at IS NULL AND paused = 0`, reference, c.WatchID, c.Revision)
+		UPDATE watches SET reference = coalesce(?, reference), currency = iif(currency = '', ?, currency)
+		WHERE id = ? AND revision = ? AND removed_at IS NULL AND paused = 0`, reference, c.Reference.Currency(), c.WatchID, c.Revision)
 	if err != nil || !applied {
 		return err
 	}

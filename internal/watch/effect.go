@@ -12,7 +12,7 @@ import (
 type Change struct {
 	WatchID   string
 	Revision  int64
-	Reference money.Amount  // the raised reference, or unknown for no change
+	Reference money.Amount  // the raised reference, or the first there is; unknown for no change
 	Arm       []TriggerType // triggers seen not to hold
 }
 
@@ -43,7 +43,9 @@ func (w Watch) Observed(o Observation, h History) (Change, []Firing) {
 			fired = append(fired, Firing{t, d.Why})
 		}
 	}
-	if amount := o.Amount(w.Basis); w.Mismatch(o) == "" && w.Reference.Less(amount) {
+	// A watch on what was sold out without a price has no reference yet.
+	amount := o.Amount(w.Basis)
+	if w.Mismatch(o) == "" && (w.Reference.Less(amount) || !w.Reference.Known() && amount.Known()) {
 		c.Reference = amount
 	}
 	return c, fired

@@ -72,7 +72,7 @@ type Watch struct {
 	ListingID string
 	Triggers  []Trigger // chosen ones first, then Unreadable and Readable
 	Basis     Basis
-	Currency  string // of the listing when the watch was made; quotes in another never fire
+	Currency  string // of the first price seen, "" before there was one; quotes in another never fire
 	Note      string
 	Paused    bool
 	Removed   bool

@@ -121,6 +121,7 @@ export const en = {
   'home.was': 'was {price}',
   'home.unchanged': 'unchanged',
   'home.reference': 'Same as {price}',
+  'add.noprice': 'The shop shows no price while it is sold out.',
   'home.noprice': 'No price',
   'home.push.title': 'One more tap',
   'home.push.body': 'Turn notifications on, so that we can tell you.',

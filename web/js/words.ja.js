@@ -121,6 +121,7 @@ export const ja = {
   'home.was': '基準 {price}',
   'home.unchanged': '基準と同じ',
   'home.reference': '基準 {price}と同じ',
+  'add.noprice': '在庫切れの間、お店に価格が表示されていません。',
   'home.noprice': '価格なし',
   'home.push.title': 'あとワンタップです',
   'home.push.body': '通知をオンにすると、お知らせをお届けできます。',

@@ -81,6 +81,7 @@ const towel = watch('towel', 3300, 3300, [drop(5)], { paused: true });
 const dollars = watch('coffee', 1890, 1890, [target(1700)], {
   replaced: true, listing: { price: { amount: '12.50', currency: 'USD' }, problem: { kind: 'currency_changed', since: ago(300), message: '' } },
 });
+const waited = watch('coffee', 0, 0, [{ type: 'back_in_stock' }], { reference: null, listing: { price: null, availability: 'out_of_stock', evidence: null } });
 const watches = [tea, soap, rice, water, coffee, towel];
 
 const points = (steps, sold = []) => steps.map(([days, price], i) => ({
@@ -139,6 +140,7 @@ const shots = {
   'add-asking': { path: '/add?url=https://roastery.example/beans', answers: [['POST', '^/quotes', 0, 'hang']], unfinished: true },
   'add-error': { path: '/add?url=https://roastery.example/beans', answers: [['POST', '^/quotes', 502, fault(502, { kind: 'blocked' })]] },
   add: { path: '/add?url=https://roastery.example/beans', answers: [['POST', '^/quotes', 200, quote]] },
+  'add-sold': { path: '/add?url=https://roastery.example/beans', answers: [['POST', '^/quotes', 200, { ...quote, price: null, unit_price: null, availability: 'out_of_stock', found_by: '', evidence: '' }]] },
   'add-history': { path: '/add?url=https://item.rakuten.co.jp/s/soap', answers: [['POST', '^/quotes', 200, known], ['GET', '^/watches$', 200, { watches: [tea] }]] },
   home: { path: '/' },
   'home-on': { path: '/', push: 'on' },
@@ -164,6 +166,8 @@ const shots = {
     act: async (page) => { await press('.notice button')(page); await page.waitForSelector('.notice .bad:not(:empty)'); },
   },
   'watch-sold': { path: '/watches/water' },
+  'watch-waited': { path: '/watches/coffee', answers: [['GET', '^/watches/coffee$', 200, waited], ['GET', '^/watches$', 200, { watches: [waited] }],
+    ['GET', '/history', 200, { points: [{ at: ago(9 * DAY), price: null, availability: 'out_of_stock', found_by: '', evidence: '' }], alerts: [] }]] },
   'watch-new': { path: '/watches/towel' },
   'watch-credit': { path: '/watches/soap' },
   'watch-missing': { path: '/watches/nothing', answers: [['GET', '^/watches/nothing', 404, fault(404)]] },

@@ -27,7 +27,7 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 		return shop.Quote{}, failure(shop.KindParse, "This page shows several products, and does not say which one it is about. Open the product's own page.")
 	}
 	var candidates []shop.Candidate
-	soldOut := false
+	soldOut, name, image := false, "", ""
 	seen := d.sightings()
 	if p != nil {
 		f := d.offer(p)
@@ -41,6 +41,7 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 			return d.confirmed(q, seen)
 		}
 		soldOut = f.availability == shop.OutOfStock
+		name, image = clean(html.UnescapeString(p.text("name")), maxName), d.image(p.text("image", "thumbnailurl"))
 		if stock := f.availability; stock != "" && stock != shop.Unknown {
 			defer func() { // it says no price, and yet whether it is there
 				if e == nil && q.Availability == shop.Unknown {
@@ -68,7 +69,10 @@ func find(d *document) (q shop.Quote, e *shop.Error) {
 		return q, nil
 	}
 	if soldOut {
-		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, SoldOut: true, Message: "The product is sold out, and the shop shows no price meanwhile."}
+		q := shop.Quote{Name: name, ImageURL: image}
+		d.complete(&q)
+		q.Availability = shop.OutOfStock
+		return q, &shop.Error{Kind: shop.KindParse, SoldOut: true, Message: "The product is sold out, and the shop shows no price meanwhile."}
 	}
 	if price, ok := d.dataPrice(); ok && len(seen) == 0 {
 		q := shop.Quote{Price: price, Availability: shop.Unknown, FoundBy: "data-price", Candidates: []shop.Candidate{{FoundBy: "data-price", Price: price, Text: snippet("data-price", price.Number(), price.Currency()), Won: true, Why: "the page shows no other"}}}

@@ -61,11 +61,14 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	if q.ItemCode == "" { // where it led is what it is
 		q.ItemCode, q.URL = Identity(p.URL), Canonical(p.URL)
 	}
-	if failed != nil {
+	if failed != nil && !failed.SoldOut {
 		return shop.Quote{Ref: q.Ref}, failed
 	}
 	a.settle(ctx, ref.URL, p, &q)
 	q.ObservedAt = a.now().UTC()
+	if failed != nil {
+		return q, failed
+	}
 	a.memory.Keep(ref.URL, p.Seen(q))
 	return q, nil
 }
@@ -96,14 +99,14 @@ func Extract(in Input) (shop.Quote, *shop.Error) {
 		return shop.Quote{}, e
 	}
 	q, e := find(doc)
-	if e != nil {
+	if e != nil && !e.SoldOut {
 		return shop.Quote{}, e
 	}
 	if link := doc.canonicalAddress(); link != nil {
 		q.ItemCode, q.URL = Identity(link), Canonical(link)
 	}
 	q.Evidence = evidence(q)
-	return q, nil
+	return q, e
 }
 
 // evidence is the text of the candidate that won: what a person can look for on

@@ -41,7 +41,8 @@ func (a *Adapter) settle(ctx context.Context, asked string, p *fetch.Page, q *sh
 	there, err := a.get.Get(ctx, fetch.Request{URL: q.URL})
 	if err == nil && !toFrontPage(q.URL, there.URL) {
 		seen, failed := Extract(Input{URL: there.URL, Status: there.Status, ContentType: there.ContentType, Body: there.Body, Now: a.now()})
-		if failed == nil && strings.EqualFold(seen.Name, q.Name) && seen.Price.Currency() == q.Price.Currency() && seen.Price.Equal(q.Price) {
+		read := failed == nil || failed.SoldOut
+		if read && strings.EqualFold(seen.Name, q.Name) && seen.Price.Currency() == q.Price.Currency() && seen.Price.Equal(q.Price) {
 			return
 		}
 	}

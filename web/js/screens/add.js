@@ -56,10 +56,11 @@ function Product({ quote }) {
   return html`<section class="product"><${Picture} src=${quote.picture} big />
     <div><p class="host">${format.host(quote.url)}</p><h2 lang=${format.langOf(quote.name)}>${quote.name || quote.url}</h2>
       <p class="prices"><${Price} money=${quote.price} big /> <${Stock} availability=${quote.availability} always /></p>
+      ${!quote.price && html`<p class="hint">${t('add.noprice')}</p>`}
       ${quote.unit_price && html`<p class="hint">${format.unitPrice(quote.unit_price)}</p>`}
       <${Credit} adapter=${quote.adapter} at=${quote.observed_at} />
     </div>
-    <${Evidence} foundBy=${quote.found_by} text=${quote.evidence} at=${quote.observed_at} />
+    ${quote.price && html`<${Evidence} foundBy=${quote.found_by} text=${quote.evidence} at=${quote.observed_at} />`}
   </section>`;
 }
 
