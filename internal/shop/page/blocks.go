@@ -24,6 +24,7 @@ type block struct {
 	runs     []run
 	before   string // the short block before it: a label often stands there
 	disabled bool   // a button that cannot be pressed
+	naming   bool   // the page's heading, or a product's name: no label, whatever it says
 }
 
 func (b block) text() string {
@@ -65,11 +66,11 @@ func (b block) hasDigit() bool {
 
 // Regions that are not about the page's own product.
 var (
-	asideNames = words(`(^|[^a-z])(related|similar|recommend|recommended|recommendations|carousel|slider|upsells?|cross-?sells?|recently|also|mini-?cart|(header|side|top|nav|my|shopping)-?(cart|basket)|(cart|basket)-?(drawer|preview|dropdown|summary|count|total|totals|widget|link|icon|modal|popup)|menu|nav|navigation|navbar|footer|sidebar|reviews?|ranking|breadcrumbs?|cookie|consent|newsletter|topbar|header|sponsored|accessories|bundle|bought|viewed|suggestions?|alternatives?|alternativen|alternativas|alternative-?products?)([^a-z]|$)|a-carousel|sims-`)
-	asideWords = regexp.MustCompile(`(?i)^\s*(similar|related|you may also|customers (who|also)|recommended|recently viewed|frequently bought|sponsored|alternativ(en|es|as|e produkte)\b|ähnliche|kunden|das könnte|produits similaires|vous aimerez|関連|おすすめ|この商品を|最近チェック|よく一緒に)`)
-	asideHead  = words(`recently viewed|related|similar|you (may|might) also|also (bought|viewed|like)|recommended|frequently bought|^alternativ(en|es|as)\b|ähnliche|kunden kauften|関連|おすすめ|最近チェック|よく一緒に`)
-	struckName = words(`(^|[^a-z])(old|was|strike|struck|crossed|line-through|list-?price|rrp|msrp|uvp|compare|before|original|origin-?price|through|non-sale|price--original|previous)([^a-z]|$)`)
-	pricedName = words(`price|preis|prix|precio|prezzo|preco|preço|kakaku|(^|[^a-z])(cena|hinta|pris|amount|a-offscreen)([^a-z]|$)|価格|値段`)
+	asideNames = words(`(^|[^a-z])(related|similar|recommend|recommended|recommendations|carousel|slider|upsells?|cross-?sells?|recently|also|mini-?cart|(header|side|top|nav|my|shopping)-?(cart|basket)|(cart|basket)-?(drawer|preview|dropdown|summary|count|total|totals|widget|link|icon|modal|popup)|menu|nav|navigation|navbar|footer|sidebar|reviews?|ranking|breadcrumbs?|cookie|consent|newsletter|topbar|header|sponsored|accessory|accessories|bundle|bought|viewed|suggestions?|alternatives?|alternativen|alternativas|alternative-?products?)([^a-z]|$)|a-carousel|sims-`)
+	asideWords = regexp.MustCompile(`(?i)^\s*(similar|related|you may also|customers (who|also)|recommended|recently viewed|frequently bought|sponsored|alternativ(en|es|as|e produkte)\b|ähnliche|kunden|das könnte|passend(es zubehör| dazu)|zubehör:|produits similaires|vous aimerez|関連|おすすめ|この商品を|最近チェック|よく一緒に|함께|추천|관련 상품|다른 고객|похожие|рекомендуем|с этим товаром|相关|相關|推荐|推薦|猜你喜欢)`)
+	asideHead  = words(`recently viewed|related|similar|you (may|might) also|also (bought|viewed|like)|recommended|frequently bought|^alternativ(en|es|as)\b|ähnliche|kunden kauften|zubehör|accessor(y|ies)|accessoires|accesorios|accessori|passend dazu|함께|추천|관련 상품|похожие|рекомендуем|с этим товаром|相关商品|相關商品|推荐|推薦|猜你喜欢|アクセサリー|関連|おすすめ|最近チェック|よく一緒に`)
+	struckName = words(`(^|[^a-z])(old|was|strike|struck|crossed|line-through|list-?price|rrp|msrp|uvp|compare|before|original|origin-?price|through|non-sale|price--original|previous|org|orig)([^a-z]|$)`)
+	pricedName = words(`price|(^|[^a-z])prc([^a-z]|$)|preis|prix|precio|prezzo|preco|preço|kakaku|(^|[^a-z])(cena|hinta|pris|amount|a-offscreen)([^a-z]|$)|価格|値段`)
 	hiddenCSS  = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
 	struckCSS  = regexp.MustCompile(`(?i)line-through`)
 )
@@ -95,7 +96,7 @@ const (
 // blocks are the lines of the page that may be about its own product.
 func (d *document) blocks() []block {
 	if d.lines == nil {
-		w := &blockWalker{named: map[string]names{}, heading: map[*html.Node]int{}}
+		w := &blockWalker{named: map[string]names{}, heading: map[*html.Node]int{}, title: strings.ToLower(d.title)}
 		var above []*html.Node
 		for n := d.heading; n != nil; n = n.Parent {
 			above = append(above, n)
@@ -117,6 +118,7 @@ type blockWalker struct {
 	named   map[string]names   // what was found out about a name, which repeats
 	heading map[*html.Node]int // the elements around the page's heading, and how far down they are
 	aside   int                // the level of a heading that leads to other products; 0 for none
+	title   string             // of the page, in lower case
 }
 
 // names is what the class or id of an element says of it.
@@ -150,8 +152,11 @@ func (w *blockWalker) names(list string) names {
 func (w *blockWalker) end() {
 	if w.aside == 0 && len(w.out) < maxBlocks && !w.cur.blank() {
 		if n := len(w.out); n > 0 && w.cur.hasDigit() {
-			if t := w.out[n-1].text(); len(t) < 40 && !(w.out[n-1].hasDigit() && anySign.MatchString(t)) { // another price is no label
-				w.cur.before = t
+			// Another price is no label, and neither is what a product is called: "Bio Kaffee" ends in "fee".
+			if b := w.out[n-1]; !b.naming {
+				if t := b.text(); len(t) < 40 && !(b.hasDigit() && anySign.MatchString(t)) && !strings.Contains(w.title, strings.ToLower(t)) {
+					w.cur.before = t
+				}
 			}
 		}
 		w.out = append(w.out, w.cur)
@@ -195,7 +200,7 @@ func (w *blockWalker) element(e *html.Node, style run, depth int) {
 		return
 	}
 	var is names
-	css, hidden, shut, disabled := "", false, false, false
+	css, hidden, shut, disabled, naming := "", false, false, false, e.DataAtom == atom.H1
 	for _, a := range e.Attr {
 		switch a.Key {
 		case "class", "id":
@@ -206,6 +211,9 @@ func (w *blockWalker) element(e *html.Node, style run, depth int) {
 			}
 		case "itemprop":
 			is.priced = is.priced || strings.EqualFold(a.Val, "price")
+			naming = naming || strings.EqualFold(a.Val, "name")
+		case "data-label": // style sheets write it before the element: "Excl. Tax" of Magento
+			is.kind = first(is.kind, w.names(a.Val).kind)
 		case "style":
 			css = a.Val
 		case "hidden":
@@ -244,6 +252,7 @@ func (w *blockWalker) element(e *html.Node, style run, depth int) {
 		w.end()
 		w.cur.disabled = disabled
 	}
+	w.cur.naming = w.cur.naming || naming
 	after := w.fraction(e, style)
 	w.walk(e, style, depth+1)
 	if after != "" {
@@ -300,7 +309,9 @@ func (w *blockWalker) fraction(e *html.Node, style run) (after string) {
 			return ""
 		}
 		w.cur.runs[i].text = whole
-		style.text = "."
+		if style.text = "."; strings.Contains(whole, ".") { // 1.299 99
+			style.text = ","
+		}
 		w.cur.runs = append(w.cur.runs, style)
 		return t[len(whole):]
 	}
@@ -353,7 +364,7 @@ func headOf(e *html.Node) string {
 // leadsAside reports whether a text begins as those do that introduce other products.
 func leadsAside(text string) bool {
 	// The first byte rules out most, before the expression is tried.
-	return text != "" && strings.IndexByte("asrycfkdpvASRYCFKDPV\xc3\xe3\xe6\xe9", text[0]) >= 0 && asideWords.MatchString(text)
+	return text != "" && strings.IndexByte("asrycfkdpvzASRYCFKDPVZ\xc3\xd0\xd1\xe3\xe6\xe7\xe9\xea\xeb\xec\xed", text[0]) >= 0 && asideWords.MatchString(text)
 }
 
 // spaced makes every run of blanks one, also at the ends.

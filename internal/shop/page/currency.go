@@ -16,9 +16,9 @@ import (
 // signsOf are the marks that name one currency wherever they stand, the longest
 // first: "US$" before "$".
 var signsOf = []struct{ sign, currency string }{
-	{"HK$", "HKD"}, {"NT$", "TWD"}, {"US$", "USD"}, {"US $", "USD"}, {"U$S", "USD"}, {"AU$", "AUD"}, {"AU $", "AUD"}, {"A$", "AUD"}, {"CA$", "CAD"}, {"C$", "CAD"}, {"C $", "CAD"}, {"NZ$", "NZD"}, {"MX$", "MXN"}, {"R$", "BRL"}, {"S$", "SGD"},
+	{"HK$", "HKD"}, {"NT$", "TWD"}, {"US$", "USD"}, {"US $", "USD"}, {"U$S", "USD"}, {"AU$", "AUD"}, {"AU $", "AUD"}, {"A$", "AUD"}, {"CA$", "CAD"}, {"C$", "CAD"}, {"C $", "CAD"}, {"NZ$", "NZD"}, {"CN¥", "CNY"}, {"JP¥", "JPY"}, {"$ CA", "CAD"}, {"$ US", "USD"}, {"$CA", "CAD"}, {"KSh", "KES"}, {"euro", "EUR"}, {"Euro", "EUR"}, {"EURO", "EUR"}, {"euros", "EUR"}, {"MX$", "MXN"}, {"R$", "BRL"}, {"S$", "SGD"},
 	{"€", "EUR"}, {"£", "GBP"}, {"₹", "INR"}, {"₩", "KRW"}, {"₽", "RUB"}, {"₺", "TRY"}, {"฿", "THB"}, {"₫", "VND"}, {"₪", "ILS"}, {"₴", "UAH"}, {"₱", "PHP"}, {"₦", "NGN"}, {"₸", "KZT"}, {"₼", "AZN"}, {"₾", "GEL"}, {"₡", "CRC"}, {"₲", "PYG"}, {"៛", "KHR"}, {"৳", "BDT"},
-	{"zł", "PLN"}, {"Kč", "CZK"}, {"грн", "UAH"}, {"руб", "RUB"}, {"円", "JPY"}, {"税込", "JPY"}, {"税抜", "JPY"}, {"원", "KRW"}, {"元", "CNY"}, {"лв", "BGN"}, {"Ft", "HUF"}, {"Rs.", "INR"}, {"RMB", "CNY"}, {"RM", "MYR"}, {"Rp", "IDR"}, {"TL", "TRY"}, {"ر.س", "SAR"}, {"د.إ", "AED"}, {"د.ك", "KWD"}, {"บาท", "THB"}, {"KD", "KWD"}, {"BD", "BHD"}, {"SFr.", "CHF"}, {"Fr.", "CHF"},
+	{"zł", "PLN"}, {"Kč", "CZK"}, {"грн", "UAH"}, {"руб", "RUB"}, {"円", "JPY"}, {"税込", "JPY"}, {"税抜", "JPY"}, {"원", "KRW"}, {"元", "CNY"}, {"лв", "BGN"}, {"Ft", "HUF"}, {"Rs.", "INR"}, {"RMB", "CNY"}, {"RM", "MYR"}, {"Rp", "IDR"}, {"TL", "TRY"}, {"ر.س", "SAR"}, {"د.إ", "AED"}, {"د.ك", "KWD"}, {"ج.م", "EGP"}, {"د.م", "MAD"}, {"ر.ق", "QAR"}, {"ر.ع", "OMR"}, {"د.ب", "BHD"}, {"د.أ", "JOD"}, {"ریال", "IRR"}, {"ש\"ח", "ILS"}, {"ש״ח", "ILS"}, {"บาท", "THB"}, {"KD", "KWD"}, {"BD", "BHD"}, {"SFr.", "CHF"}, {"Fr.", "CHF"},
 }
 
 // sharedSigns are marks that several countries use, each with their currencies.

@@ -44,8 +44,11 @@ func digitsOf(s string) string {
 			return -1
 		}
 		return r
-	}, norm.NFKC.String(lowered(s)))
+	}, dong.ReplaceAllString(norm.NFKC.String(lowered(s)), "$1₫$2"))
 }
+
+// dong is the letter that Vietnam writes for its currency's sign: 129.000đ.
+var dong = regexp.MustCompile(`([0-9]\s?)đ($|[^\pL])`)
 
 // raised are digits above the line. Two right behind a number are its hundredths,
 // "$12⁹⁹"; others are marks of footnotes, "19,99 €¹", and no part of it.

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/sokone/sokone/internal/money"
 	"github.com/sokone/sokone/internal/shop"
@@ -23,8 +24,13 @@ type sighting struct {
 func (d *document) sightings() []sighting {
 	if d.seen == nil {
 		d.seen = []sighting{}
-		for _, b := range d.blocks() {
-			d.seen = append(d.seen, d.sightingsIn(b)...)
+		lines := d.blocks()
+		for i, b := range lines {
+			in := d.sightingsIn(b)
+			if len(in) == 1 && in[0].paid && i+1 < len(lines) && forMembers.MatchString(lines[i+1].text()) { // a caption below it
+				in[0].paid, in[0].why = false, "a price for members"
+			}
+			d.seen = append(d.seen, in...)
 			if len(d.seen) > 200 {
 				break
 			}
@@ -51,7 +57,7 @@ func (d *document) sightingsIn(b block) []sighting {
 	if len(s) > 2*maxBlock {
 		return nil
 	}
-	spans := prices(s)
+	spans := amounts(s, prices(s), func(at int) bool { return b.runs[owner[min(at, len(owner)-1)]].priced })
 	var out []sighting
 	from := 0 // behind the amount before
 	for i, sp := range spans {
@@ -67,9 +73,6 @@ func (d *document) sightingsIn(b block) []sighting {
 		if minusAt.MatchString(lead) {
 			near = "-" + near
 		}
-		if !signBeside(before, after) && !(r.priced && len(spans) == 1 && !ofPieces.MatchString(s)) {
-			continue
-		}
 		amount, ok := d.shown(near, s, r.priced)
 		if !ok {
 			continue
@@ -82,7 +85,7 @@ func (d *document) sightingsIn(b block) []sighting {
 			label = strings.ToValidUTF8(label[len(label)-maxLabel:], "")
 		}
 		label = percentOff.ReplaceAllString(label, " ")
-		ranged := len(out) > 0 && between.MatchString(afterSign(s[from:sp[0]]))
+		ranged := len(out) > 0 && out[len(out)-1].paid && between.MatchString(afterSign(s[from:sp[0]]))
 		from = sp[1]
 		g := sighting{run: r, amount: amount, paid: true, line: around(s, sp), why: "shown on the page"}
 		if i+1 < len(spans) { // "¥1,480（税抜 ¥1,346）": what the bracket says is of the amount in it
@@ -99,6 +102,9 @@ func (d *document) sightingsIn(b block) []sighting {
 	return out
 }
 
+// forMembers is a line that says so of the price above it.
+var forMembers = regexp.MustCompile(`(?i)^\s*(?:(?:с|c)\s[^0-9]{0,20}карто[йю]|(?:with|mit|con|avec) (?:the |der |la )?(?:\S+ )?(?:club ?card|kundenkarte|karte|tarjeta|carte)|for members)\s*$`)
+
 // around is the line that an amount stands in, as far as a snippet goes.
 func around(line string, span []int) string {
 	const before = maxSnippet / 3
@@ -112,8 +118,54 @@ var minusAt = regexp.MustCompile(`(?:^|[ (])-$`)
 // freeShipping says that nothing is added to the amount before it.
 var freeShipping = regexp.MustCompile(`(?i)^\s*(?:送料無料|送料込み?|free (?:shipping|delivery)|versandkostenfrei|livraison gratuite|envío gratis|spedizione gratuita|gratis verzending|frete grátis)`)
 
+// amounts are those of the numbers that can be money: with the mark of a currency
+// beside them, else the one number of what is called a price, if it stands there
+// with nothing but words of prices.
+func amounts(s string, spans [][]int, priced func(at int) bool) [][]int {
+	var signed [][]int
+	from := 0
+	for i, sp := range spans {
+		to := len(s)
+		if i+1 < len(spans) {
+			to = spans[i+1][0]
+		}
+		if signBeside(s[from:sp[0]], s[sp[1]:to]) {
+			signed = append(signed, sp)
+		}
+		from = sp[1]
+	}
+	if len(signed) == 0 && len(spans) == 1 && priced(spans[0][0]) && !ofPieces.MatchString(s) && bare(s[:spans[0][0]], s[spans[0][1]:]) {
+		return spans
+	}
+	return signed
+}
+
 // ofPieces is a step of a table of prices by number: "Ab 12".
 var ofPieces = regexp.MustCompile(`(?i)^\s*(?:ab|bis|from|up to|to|od|do|vanaf|tot|à partir de|jusqu'à|desde|hasta|da|fino a)\s+[0-9]+\s*$`)
+
+// bare reports whether around a number nothing is said but that it is a price:
+// "Preis 12,90 inkl. MwSt.", and not "Lieferzeit 14 Tage", "ab 6 Stück" or "79¢".
+func bare(before, after string) bool {
+	if t := trimBlanksRight(before); strings.HasSuffix(t, ".") && !latin(lastByte(t[:len(t)-1])) || strings.HasSuffix(t, ",") {
+		return false // the whole before the point is missing
+	}
+	rest := ofPrices.ReplaceAllString(before+" ; "+after, " ")
+	rest = anySign.ReplaceAllString(rest, " ")
+	return !strings.ContainsFunc(rest, func(r rune) bool { return unicode.IsLetter(r) || unicode.Is(unicode.Sc, r) })
+}
+
+func lastByte(s string) byte {
+	if s == "" {
+		return 0
+	}
+	return s[len(s)-1]
+}
+
+// ofPrices are words that stand beside a price and say nothing else.
+var ofPrices = regexp.MustCompile(`(?i)(?:\b(?:R|lei|euros?|our|your|sale|special|regular|normal|unit|total|final|current|new|best|the|was|is|now|only|just|from|for|price|prices|incl(?:uding|usive|udes|uded)?|inc|ex|excl(?:uding|usive)?|vat|tax|taxes|gst|of|` +
+	`preis|preise|jetzt|nur|ab|statt|unser|aktueller|verkaufspreis|inkl|exkl|zzgl|mwst|ust|versand|versandkosten|gesetzl|und|der|` +
+	`prix|de|vente|maintenant|ttc|ht|tva|precio|ahora|desde|oferta|iva|incluido|incluida|prezzo|ora|inclusa|incluso|preco|por|prijs|nu|voor|btw|moms|pris|cena|cenă|dph|hinta|alv|fiyat|kdv|dahil|fiyatı)\b|preço|à partir de|incluído|` +
+	`цена|ціна|τιμή|السعر|価格|販売|特別|特価|通常|税込み?|税抜き?|税別|内税|本体|円|价格|售价|售價|價格|现价|가격|판매가|할인가|ราคา|giá)`)
 
 // maxLabel in bytes is more than the words that say what an amount is.
 const maxLabel = 120
@@ -152,16 +204,23 @@ func (g *sighting) judge(before, after string) {
 		return
 	}
 	after = freeShipping.ReplaceAllString(after, " ")
+	if includedTax.MatchString(before) && taxAfter.MatchString(after) {
+		g.paid, g.why = false, "a tax, a deposit or a fee" // "39,00 € inkl. 6,23 € MwSt."
+		return
+	}
 	for _, k := range kindAfter {
 		if k.re.MatchString(after) {
 			g.paid, g.why = false, k.why
+			if k.why == perMonth && kindBefore[0].re.MatchString(before) {
+				g.why = kindBefore[0].why // it is no price alone either
+			}
 			return
 		}
 	}
 	g.strong = strongAfter.MatchString(after)
 	for _, k := range kindBefore {
 		if k.re.MatchString(before) && !(g.strong && k.why == withoutTax) {
-			if k.why == withoutTax && strongBefore.MatchString(before) {
+			if k.why == withoutTax && taxedLast(before) {
 				break
 			}
 			g.paid, g.strong, g.why = false, false, k.why
@@ -169,6 +228,21 @@ func (g *sighting) judge(before, after string) {
 		}
 	}
 	g.strong = g.strong || strongBefore.MatchString(before)
+}
+
+// includedTax and taxAfter enclose the tax that is in a price.
+var (
+	includedTax = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:inkl|incl|inc|davon|enth|dont|di cui|inclus|including|includes)[a-zäöü.]*\s*(?:[0-9.,]+\s*%)?\s*$`)
+	taxAfter    = regexp.MustCompile(`(?i)^\s*(?:mwst|ust\b|vat\b|tva\b|iva\b|btw\b|moms\b|gst\b|tax\b)`)
+)
+
+// taxSaid are words for a price with tax, else for one without.
+var taxSaid = regexp.MustCompile(`(?i)(税込|内税|\bincl|\binkl|\bbrutto|\bttc\b)|税抜|税別|本体|\bnetto|\bexcl|\bexkl`)
+
+// taxedLast reports whether the last that is said of tax is that it is in the price.
+func taxedLast(s string) bool {
+	said := taxSaid.FindAllStringSubmatchIndex(s, -1)
+	return len(said) > 0 && said[len(said)-1][2] >= 0
 }
 
 // anySign is a mark of a currency beside a number.
@@ -265,6 +339,7 @@ func (d *document) visiblePrice() (sighting, bool) {
 		func(g sighting) bool { return g.why == regular },
 		func(g sighting) bool { return g.kind == withoutTax && g.why == withoutTax }, // by class: shops without taxes keep the name
 		func(g sighting) bool { return g.why == perMonth },
+		func(g sighting) bool { return g.why == "used" },
 	} {
 		var fit []sighting
 		for _, g := range all {
