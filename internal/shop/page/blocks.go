@@ -14,6 +14,7 @@ type run struct {
 	text   string
 	struck bool   // shown crossed out: not paid
 	priced bool   // something called a price
+	taxed  bool   // something called a price with tax
 	box    bool   // something called the price of the page's product, by well-known software
 	kind   string // another kind of price, by name: "a price for members"
 	near   int    // how far down the innermost element around both it and the heading is
@@ -67,10 +68,11 @@ func (b block) hasDigit() bool {
 // Regions that are not about the page's own product.
 var (
 	asideNames = words(`(^|[^a-z])(related|similar|recommend|recommended|recommendations|carousel|slider|upsells?|cross-?sells?|recently|also|mini-?cart|(header|side|top|nav|my|shopping)-?(cart|basket)|(cart|basket)-?(drawer|preview|dropdown|summary|count|total|totals|widget|link|icon|modal|popup)|menu|nav|navigation|navbar|footer|sidebar|reviews?|ranking|breadcrumbs?|cookie|consent|newsletter|topbar|header|sponsored|accessory|accessories|bundle|bought|viewed|suggestions?|alternatives?|alternativen|alternativas|alternative-?products?)([^a-z]|$)|a-carousel|sims-`)
-	asideWords = regexp.MustCompile(`(?i)^\s*(similar|related|you may also|customers (who|also)|recommended|recently viewed|frequently bought|sponsored|alternativ(en|es|as|e produkte)\b|ähnliche|kunden|das könnte|passend(es zubehör| dazu)|zubehör:|produits similaires|vous aimerez|関連|おすすめ|この商品を|最近チェック|よく一緒に|함께|추천|관련 상품|다른 고객|похожие|рекомендуем|с этим товаром|相关|相關|推荐|推薦|猜你喜欢)`)
-	asideHead  = words(`recently viewed|related|similar|you (may|might) also|also (bought|viewed|like)|recommended|frequently bought|^alternativ(en|es|as)\b|ähnliche|kunden kauften|zubehör|accessor(y|ies)|accessoires|accesorios|accessori|passend dazu|함께|추천|관련 상품|похожие|рекомендуем|с этим товаром|相关商品|相關商品|推荐|推薦|猜你喜欢|アクセサリー|関連|おすすめ|最近チェック|よく一緒に`)
-	struckName = words(`(^|[^a-z])(old|was|strike|struck|crossed|line-through|list-?price|rrp|msrp|uvp|compare|before|original|origin-?price|through|non-sale|price--original|previous|org|orig)([^a-z]|$)`)
+	asideWords = regexp.MustCompile(`(?i)^\s*(similar|related|you may also|customers (who|also)|recommended|recently viewed|frequently bought|sponsored|alternativ(en|es|as|e produkte)\b|ähnliche|kunden|anderen (bekeken|kochten)|das könnte|passend(es zubehör| dazu)|zubehör:|produits similaires|vous aimerez|関連|おすすめ|この商品を|最近チェック|よく一緒に|함께|추천|관련 상품|다른 고객|похожие|рекомендуем|с этим товаром|相关|相關|推荐|推薦|猜你喜欢)`)
+	asideHead  = words(`recently viewed|related|similar|you (may|might) also|also (bought|viewed|like)|recommended|frequently bought|^alternativ(en|es|as)\b|ähnliche|kunden kauften|anderen (bekeken|kochten)|zubehör|accessor(y|ies)|accessoires|accesorios|accessori|passend dazu|함께|추천|관련 상품|похожие|рекомендуем|с этим товаром|相关商品|相關商品|推荐|推薦|猜你喜欢|アクセサリー|関連|おすすめ|最近チェック|よく一緒に`)
+	struckName = words(`(^|[^a-z])(old|was|strike|struck|crossed|line-through|list-?price|rrp|msrp|uvp|compare|before|original|origin-?price|through|non-sale|former|price--original|previous|org|orig)([^a-z]|$)`)
 	pricedName = words(`price|(^|[^a-z])prc([^a-z]|$)|preis|prix|precio|prezzo|preco|preço|kakaku|(^|[^a-z])(cena|hinta|pris|amount|a-offscreen)([^a-z]|$)|価格|値段`)
+	taxedName  = words(`incl(uding)?\.?[ -]?(tax|vat)`)
 	hiddenCSS  = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
 	struckCSS  = regexp.MustCompile(`(?i)line-through`)
 )
@@ -123,8 +125,8 @@ type blockWalker struct {
 
 // names is what the class or id of an element says of it.
 type names struct {
-	aside, struck, priced, box bool
-	kind                       string
+	aside, struck, priced, taxed, box bool
+	kind                              string
 }
 
 // names reads an attribute with names.
@@ -133,7 +135,7 @@ func (w *blockWalker) names(list string) names {
 	if known {
 		return n
 	}
-	n = names{aside: asideNames.MatchString(list), struck: struckName.MatchString(list), priced: pricedName.MatchString(list)}
+	n = names{aside: asideNames.MatchString(list), struck: struckName.MatchString(list), priced: pricedName.MatchString(list), taxed: taxedName.MatchString(list)}
 	for _, name := range strings.Fields(list) {
 		n.box = n.box || boxName.MatchString(name)
 		n.aside = n.aside || cartName.MatchString(name)
@@ -205,7 +207,8 @@ func (w *blockWalker) element(e *html.Node, style run, depth int) {
 		switch a.Key {
 		case "class", "id":
 			n := w.names(a.Val)
-			is.aside, is.struck, is.priced, is.box = is.aside || n.aside, is.struck || n.struck, is.priced || n.priced, is.box || n.box
+			is.aside, is.struck, is.priced = is.aside || n.aside, is.struck || n.struck, is.priced || n.priced
+			is.taxed, is.box = is.taxed || n.taxed, is.box || n.box
 			if a.Key == "class" { // an id is one element's own: "unitPrice" is the price of one where nothing else is sold
 				is.kind = first(is.kind, n.kind)
 			}
@@ -246,7 +249,7 @@ func (w *blockWalker) element(e *html.Node, style run, depth int) {
 		style.struck = false
 	}
 	style.struck = style.struck || is.struck || css != "" && struckCSS.MatchString(css)
-	style.priced, style.box = style.priced || is.priced, style.box || is.box
+	style.priced, style.taxed, style.box = style.priced || is.priced, style.taxed || is.taxed, style.box || is.box
 	style.kind = first(is.kind, style.kind)
 	if isBlock || e.DataAtom == atom.Br {
 		w.end()

@@ -65,11 +65,11 @@ func classify(in Input, d *document) *shop.Error {
 	stated := d.hasProduct()
 	head := d.title + "\n" + d.h1
 	text := d.visibleText(2 * shortPage)
-	whole := text
-	if len(text) >= shortPage {
+	whole, short := text, len(text) < shortPage
+	if !short {
 		text = ""
 	}
-	walled := !stated && (wall.says(d.title, text) || wall.says(d.h1, "") || text != "" && wall.text.MatchString(string(in.Body[:min(len(in.Body), 16<<10)])))
+	walled := !stated && (wall.says(d.title, text) || wall.says(d.h1, "") || short && wall.text.MatchString(string(in.Body[:min(len(in.Body), 16<<10)])))
 	switch s := in.Status; {
 	case walled || s == http.StatusUnauthorized || s == http.StatusForbidden || s == http.StatusProxyAuthRequired:
 		return failure(shop.KindBlocked, "The shop does not let programs read this page.")

@@ -131,7 +131,7 @@ func (d *document) taggedCurrency() string {
 
 // currencyKey is what follows "urrency" where a script names its currency:
 // "currency":"USD", currencyCode = 'USD', Shopify.currency = {"active":"USD".
-var currencyKey = regexp.MustCompile(`^(?:_?[cC]ode)?\\?["']?\s*[:=]\s*(?:\{\s*"active"\s*:\s*)?\\?["']([A-Z]{3})\\?["']`)
+var currencyKey = regexp.MustCompile(`^(?:_?[cC]ode|Unit)?\\?["']?\s*[:=]\s*(?:\{\s*"active"\s*:\s*)?\\?["']([A-Z]{3})\\?["']`)
 
 // scriptCurrency is the one currency that the page's scripts and forms name; ""
 // where they name several, as a list of currencies to choose from does.

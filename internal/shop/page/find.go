@@ -96,6 +96,10 @@ func (d *document) confirmed(q shop.Quote, seen []sighting) (shop.Quote, *shop.E
 	agrees := shown && (g.amount.Equal(q.Price.Round()) || g.amount.Equal(q.Price))
 	switch {
 	case agrees:
+	case ok && g.priced && !shown && !among(seen, q.Price, func(sighting) bool { return true }):
+		return shop.Quote{}, failure(shop.KindParse, "The page states its price in one currency to machines and shows another, so neither can be trusted.")
+	case shown && among(seen, q.Price, func(g sighting) bool { return !g.paid && !g.struck && g.why != withoutTax }):
+		return shop.Quote{}, failure(shop.KindParse, "The page states to machines what it shows as another kind of price, so neither can be trusted.")
 	case shown && g.strong && untaxed(seen, q.Price):
 		for i := range q.Candidates {
 			q.Candidates[i].Won = false
@@ -105,12 +109,17 @@ func (d *document) confirmed(q shop.Quote, seen []sighting) (shop.Quote, *shop.E
 	case shown && g.priced:
 		return shop.Quote{}, failure(shop.KindParse, "The page states one price to machines and shows another, so neither can be trusted.")
 	default:
-		if tag, ok := d.openGraph(); ok && tag.Price.SameCurrency(q.Price) && !tag.Price.Round().Equal(q.Price.Round()) {
+		if tag, ok := d.openGraph(); ok && !tag.Price.Round().Equal(q.Price.Round()) {
 			return shop.Quote{}, failure(shop.KindParse, "The page states two prices to machines and shows neither plainly, so neither can be trusted.")
 		}
 	}
 	d.complete(&q)
 	return q, nil
+}
+
+// among reports an amount that is shown as something.
+func among(seen []sighting, price money.Amount, as func(sighting) bool) bool {
+	return slices.ContainsFunc(seen, func(g sighting) bool { return g.amount.Equal(price.Round()) && as(g) })
 }
 
 // untaxed reports an amount that the page itself calls a price without tax.

@@ -80,6 +80,9 @@ func mend(s string) string {
 		}
 		switch c := s[i]; {
 		case c == '"' || c == '\'':
+			if t := bytes.TrimRight(b, " \t\r\n"); len(t) > 0 && (latin(t[len(t)-1]) || strings.IndexByte(`"}]0123456789`, t[len(t)-1]) >= 0) {
+				b = append(t, ',') // a comma is missing
+			}
 			var n int
 			b, n = mendString(b, rest)
 			i += n

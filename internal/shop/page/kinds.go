@@ -45,7 +45,7 @@ var (
 		{"a threshold", words(`\b(over|above|ab einem|mindest[a-z]*|minimum|from orders|orders of|spend|acima de|oltre|vanaf)\s*$`, `mindestbestellwert`, `dès`, `以上`, `满`, `滿`)},
 	}
 	kindAfter = []kind{
-		{"an instalment", words(`^\s*(x\s*\d|mtl\.|sem juros|per instal|interest-free|sans frais|senza interessi|sin intereses)`)},
+		{"an instalment", words(`^\s*([x×]\s*\d|mtl\.|sem juros|per instal|interest-free|sans frais|senza interessi|sin intereses)`)},
 		{perMonth, words(`^\s*(/|per|a|pro|im|par|al|por|je|each|every)\s*(month|mo\b|monat|mois|mes\b|mese|mês|maand|mån|месяц|мес|月)`, `^\s*(monatlich|mtl|monthly|mensuel|/\s*年|per year|/\s*year|pro jahr|par an\b|/\s*(月|か月|ヶ月))`)},
 		{"a price for a unit", words(`^\s*(/|per|pro|je|al|por|le|la|à la)\s*(1\s*|100\s*|10\s*)?(kg|g|l|ml|m|m²|lb|oz|cl|st|stk|stück|unit|piece|pièce|unité|pza|stuk|kilo|litre|liter|шт|szt|ks|個|枚|本|ロール)\b`, `^\s*[（(]?\s*\d*\s*(g|ml|kg|l|個|枚|本|粒|袋)(あたり|当たり)`, `^\s*each\s*\)`)},
 		{withoutTax, words(`^\s*[（(]?\s*(税抜|税別|\+\s*税|＋税|外税|zzgl\. ?mwst|exkl|ekskl|excl|ex\.?\s*(vat|tax|gst)|netto|HT\b|h\.t|ohne mwst|sin iva|\+ ?iva|iva esclusa|sem iva|bez dph|bez vat|без ндс|kdv hariç|plus vat|\+ ?vat|\+ ?gst)`)},

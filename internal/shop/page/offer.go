@@ -116,6 +116,9 @@ func (d *document) leftOut(offers []*thing) map[*thing]string {
 	}{
 		{"rent, or a service", func(o *thing) bool { return lease[term(o.text("businessfunction"))] }, true},
 		{"a price for members", func(o *thing) bool { return o.has("validformembertier") }, true},
+		{"a price for businesses", forBusinesses, false},
+		{"a price for one way of paying", func(o *thing) bool { return o.has("acceptedpaymentmethod") }, false},
+		{"a price for another country", d.forAbroad, false},
 		{"used", used, false},
 		{"a subscription", subscription, false},
 		{"a price for those who buy several", fromSeveral, false},
@@ -144,6 +147,10 @@ func (d *document) leftOut(offers []*thing) map[*thing]string {
 // listed are the kinds of a price that nobody pays (schema.org PriceTypeEnumeration).
 var listed = map[string]bool{"listprice": true, "msrp": true, "srp": true, "strikethroughprice": true, "regularprice": true, "minimumadvertisedprice": true, "invoiceprice": true}
 
+// component are the kinds of what is paid besides, before or in parts (schema.org
+// PriceComponentTypeEnumeration). A subscription is apart: see periodic.
+var component = map[string]bool{"activationfee": true, "cleaningfee": true, "distancefee": true, "downpayment": true, "installment": true}
+
 // lease marks an offer that is not a sale.
 var lease = map[string]bool{"leaseout": true, "lease": true, "rent": true, "hire": true, "constructioninstallation": true, "repair": true, "maintain": true, "provideservice": true, "buy": true, "dispose": true}
 
@@ -155,6 +162,20 @@ func used(o *thing) bool {
 		return true
 	}
 	return false
+}
+
+func forBusinesses(o *thing) bool {
+	switch term(o.text("eligiblecustomertype")) {
+	case "business", "reseller", "publicinstitution":
+		return true
+	}
+	return false
+}
+
+// forAbroad reports an offer for a country with another currency than the page's.
+func (d *document) forAbroad(o *thing) bool {
+	there, here := regionCurrency("und-"+o.text("eligibleregion")), d.pageCurrency()
+	return there != "" && here != "" && there != here
 }
 
 // subscription reports an offer whose price is paid again and again.
@@ -224,6 +245,8 @@ func (d *document) prices(o, p *thing) []shop.Candidate {
 		switch {
 		case listed[kind]:
 			paid, why = false, "a list price"
+		case component[term(s.text("pricecomponenttype"))]:
+			paid, why = false, "a part of a price, or a fee"
 		case perUnit(s):
 			paid, why = false, "a price for a unit"
 		case s.has("validformembertier"):
@@ -256,6 +279,9 @@ func (d *document) prices(o, p *thing) []shop.Candidate {
 // which is the product.
 func perUnit(s *thing) bool {
 	for _, ref := range s.things("referencequantity") {
+		if ref.has("valuereference") {
+			continue // it says how much the product holds, and by what its price is compared
+		}
 		unit := unitCodes[strings.ToLower(first(ref.text("unitcode"), ref.text("unittext"), "c62"))]
 		if n := first(ref.text("value"), "1"); unit.base != "piece" || n != "1" && n != "1.0" {
 			return true

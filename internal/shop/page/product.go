@@ -3,6 +3,7 @@ package page
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/sokone/sokone/internal/money"
 )
@@ -48,7 +49,34 @@ func (d *document) products() []found {
 			break
 		}
 	}
+	d.found = slices.DeleteFunc(d.found, d.ofAnotherPage)
 	return d.found
+}
+
+// ofAnotherPage reports a product that says that its page is another one, and whose
+// name has nothing to do with what this one is called: what is recommended where
+// the product is gone.
+func (d *document) ofAnotherPage(p found) bool {
+	u := d.resolve(p.text("url"))
+	name, called := strings.ToLower(p.text("name")), strings.ToLower(d.h1+"\n"+d.title)
+	if d.url == nil || u == nil || p.main || name == "" || strings.TrimSpace(called) == "" || d.ofThisAddress(p) {
+		return false
+	}
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		runes := []rune(word)
+		if isASCII(word) {
+			if len(word) > 2 && strings.Contains(called, word) {
+				return false
+			}
+			continue
+		}
+		for i := range len(runes) - 1 { // no blanks part the words of Japanese
+			if strings.Contains(called, string(runes[i:i+2])) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // adopt gives the page's one product the one offer that stands beside it rather
@@ -152,8 +180,22 @@ func (d *document) choose(products []found) (*thing, bool) {
 	return d.sameAgain(products)
 }
 
-// sameAgain is the product that all are, said several times: by name, and at one
-// price in the page's currency.
+// ofOneGroup reports two variants of one product.
+func ofOneGroup(a, b *thing) bool {
+	if id := a.text("inproductgroupwithid"); id != "" && id == b.text("inproductgroupwithid") {
+		return true
+	}
+	of := func(t *thing) *thing {
+		for _, g := range t.things("isvariantof") {
+			return g.one()
+		}
+		return nil
+	}
+	return of(a) != nil && of(a) == of(b)
+}
+
+// sameAgain is the product that all are, said several times: by name or as variants
+// of one, and at one price in the page's currency.
 func (d *document) sameAgain(products []found) (*thing, bool) {
 	if products[0].listed {
 		return nil, false
@@ -161,7 +203,7 @@ func (d *document) sameAgain(products []found) (*thing, bool) {
 	var one *thing
 	var price money.Amount
 	for _, p := range products {
-		if p.text("name") != products[0].text("name") {
+		if p.text("name") != products[0].text("name") && !ofOneGroup(p.thing, products[0].thing) {
 			return nil, false
 		}
 		mine := d.offer(p.thing).price

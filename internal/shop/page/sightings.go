@@ -217,7 +217,7 @@ func (g *sighting) judge(before, after string) {
 			return
 		}
 	}
-	g.strong = strongAfter.MatchString(after)
+	g.strong = g.taxed || strongAfter.MatchString(after)
 	for _, k := range kindBefore {
 		if k.re.MatchString(before) && !(g.strong && k.why == withoutTax) {
 			if k.why == withoutTax && taxedLast(before) {
@@ -304,6 +304,9 @@ func trimBlanksRight(s string) string { return strings.TrimRight(s, blanks) }
 // has a heading too.
 func (d *document) visiblePrice() (sighting, bool) {
 	all := d.sightings()
+	if d.onRequest() {
+		return sighting{}, false
+	}
 	for _, want := range []func(sighting) bool{
 		func(g sighting) bool { return g.box && g.strong },
 		func(g sighting) bool { return g.box },
@@ -352,6 +355,23 @@ func (d *document) visiblePrice() (sighting, bool) {
 		}
 	}
 	return sighting{}, false
+}
+
+// askForPrice is what stands in the place of a price that is told to those who ask.
+var askForPrice = regexp.MustCompile(`(?i)(?:preis|price|prix|precio|prezzo|preço|prijs|cena)s?\s+(?:auf anfrage|(?:up)?on request|on application|sur demande|a consultar|bajo consulta|su richiesta|sob consulta|op aanvraag|na zapytanie)|(?:call|ask|contact us|email) for (?:a |the )?(?:price|pricing|quote)|^\s*p\.?o\.?a\.?\s*$|価格(?:は|:|：)?\s*(?:お問い?合わ?せ|応相談)|要見積|цена по запросу|价格面议|價格面議|가격\s*문의`)
+
+// onRequest reports that the page asks to be asked for its price: the amounts that
+// follow are of something else.
+func (d *document) onRequest() bool {
+	for _, b := range d.blocks() {
+		switch t := b.text(); {
+		case len(t) < 80 && askForPrice.MatchString(t):
+			return true
+		case b.hasDigit() && slices.ContainsFunc(d.sightingsIn(b), func(g sighting) bool { return g.paid }):
+			return false // a price comes first
+		}
+	}
+	return false
 }
 
 // inPageCurrency are those in the currency that the page is in, where there are

@@ -72,7 +72,22 @@ func (d *document) variantOffers(p *thing) (offers []*thing, variants bool, refu
 	for _, v := range p.things("hasvariant") {
 		offers = append(offers, of[v]...)
 	}
-	return offers, p.is("productgroup") || len(p.things("hasvariant")) > 0 || len(queries) > 1, ""
+	return offers, p.is("productgroup") || len(p.things("hasvariant")) > 0 || len(queries) > 1 || differ(offers), ""
+}
+
+// differ reports offers that each have a code or a name of their own: they are of
+// several things, whoever sells them.
+func differ(offers []*thing) bool {
+	for _, name := range []string{"sku", "name"} {
+		own := map[string]bool{}
+		for _, o := range offers {
+			own[o.text(name)] = true
+		}
+		if len(own) > 1 && !own[""] {
+			return true
+		}
+	}
+	return false
 }
 
 func firstURL(offers []*thing) string {
