@@ -1,12 +1,5 @@
 package watch
 
-import (
-	"strings"
-	"unicode"
-
-	"golang.org/x/text/unicode/norm"
-)
-
 // Suspicion is why an observation is not believed at once.
 type Suspicion string
 
@@ -57,6 +50,9 @@ func suspicion(l Listing, o Observation, h History) Suspicion {
 	if o.Price.Currency() != l.Last.Price.Currency() {
 		return NewCurrency
 	}
+	if !o.Price.Equal(l.Last.Price) && !closeName(l.Name, o.Name) {
+		return OtherProduct // another name that could be an edit, and another price at once
+	}
 	if !o.Price.Less(l.Last.Price) {
 		return "" // not lower than what is already believed
 	}
@@ -83,44 +79,4 @@ func agree(a, b Observation) bool {
 	}
 	limit, err := low.Mul("1.1")
 	return err == nil && high.AtMost(limit)
-}
-
-// SameName reports whether two product names can be of one product: shops edit
-// their titles, so a quarter of shared letter pairs is enough. No name says nothing.
-func SameName(a, b string) bool {
-	x, y := letters(a), letters(b)
-	if x == "" || y == "" || strings.Contains(x, y) || strings.Contains(y, x) {
-		return true
-	}
-	px, py := pairs(x), pairs(y)
-	shared := 0
-	for p, n := range px {
-		shared += min(n, py[p])
-	}
-	return 4*2*shared >= count(px)+count(py)
-}
-
-func letters(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, norm.NFKC.String(s))
-}
-
-func pairs(s string) map[[2]rune]int {
-	m := map[[2]rune]int{}
-	rs := []rune(s)
-	for i := 0; i+1 < len(rs); i++ {
-		m[[2]rune{rs[i], rs[i+1]}]++
-	}
-	return m
-}
-
-func count(m map[[2]rune]int) (n int) {
-	for _, c := range m {
-		n += c
-	}
-	return n
 }
