@@ -105,8 +105,7 @@ type item struct {
 	Code         string          `json:"itemCode"`
 	Name         string          `json:"itemName"`
 	Price        json.Number     `json:"itemPrice"`
-	Base         string          `json:"itemPriceBaseField"` // which of the next the price is
-	Min1         json.Number     `json:"itemPriceMin1"`      // of all variants
+	Min1         json.Number     `json:"itemPriceMin1"` // of all variants
 	Max1         json.Number     `json:"itemPriceMax1"`
 	Min2         json.Number     `json:"itemPriceMin2"` // of those that a search finds
 	Max2         json.Number     `json:"itemPriceMax2"`
@@ -122,19 +121,15 @@ type item struct {
 	Images       json.RawMessage `json:"mediumImageUrls"`
 }
 
-// prices are the least and the most that the item's variants cost, of those that
-// its price was taken from; both are "" where the answer does not say.
-func (it item) prices() (low, high json.Number) {
-	switch low, high = it.Min3, it.Max3; it.Base {
-	case "itemPriceMin1", "itemPriceMax1":
-		low, high = it.Min1, it.Max1
-	case "itemPriceMin2", "itemPriceMax2":
-		low, high = it.Min2, it.Max2
+// varied reports whether the item's variants differ in price: also where those
+// that can be bought today do not, for tomorrow others can.
+func (it item) varied() bool {
+	for _, span := range [][2]json.Number{{it.Min1, it.Max1}, {it.Min2, it.Max2}, {it.Min3, it.Max3}} {
+		if span[0] != "" && span[1] != "" && span[0] != span[1] {
+			return true
+		}
 	}
-	if low == "" || high == "" {
-		return "", ""
-	}
-	return low, high
+	return false
 }
 
 // japan is the zone of all times in answers: it has no summer time.
@@ -356,7 +351,7 @@ func byWord(word string) error {
 }
 
 func (a *Adapter) quote(ref shop.Ref, it item) (shop.Quote, error) {
-	if low, high := it.prices(); low != high {
+	if it.varied() {
 		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This item comes in several variants with different prices."}
 	}
 	if it.Tax == "1" {

@@ -113,13 +113,21 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 	}
 	var found []product
 	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: root + api + "?slug=" + m[2]}, &found)
-	if err != nil || page.Status != http.StatusOK || len(found) != 1 || found[0].ID == "" {
+	if err != nil || page.Status != http.StatusOK || len(found) != 1 || found[0].ID == "" || !sameSlug(found[0].Slug, m[2]) {
 		return jsonapi.ByPage(ctx, a.pages, u)
 	}
 	// The shop's own name is where it sends us.
 	ref.URL = page.URL.Scheme + "://" + page.URL.Host + m[1] + "/product/" + m[2] + "/"
 	ref.ItemCode = itemOf(page.URL, m[1], found[0].ID.String())
 	return a.quote(ref, found[0])
+}
+
+// sameSlug reports whether a product's slug is the address's: WordPress writes both
+// with escapes where they are not ASCII. One that is not stated is believed.
+func sameSlug(slug, asked string) bool {
+	a, err := url.PathUnescape(slug)
+	b, err2 := url.PathUnescape(asked)
+	return slug == "" || err == nil && err2 == nil && strings.EqualFold(a, b)
 }
 
 // api is the Store API below the folder that the shop lies in.
@@ -145,6 +153,8 @@ func (a *Adapter) quote(ref shop.Ref, p product) (shop.Quote, error) {
 	switch {
 	case p.Protected:
 		return shop.Quote{}, &shop.Error{Kind: shop.KindBlocked, Message: "The shop shows this product only with a password."}
+	case strings.Contains(p.Type, "subscription"): // variable ones too
+		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This product is sold by subscription only."}
 	case p.Prices.Range != nil || p.Type == "variable" || p.Type == "grouped":
 		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This product comes in several variants. Choose one on the shop's page and copy the address again."}
 	case p.Type == "external":
@@ -181,6 +191,9 @@ func scaled(n string, unit json.Number, currency string) (money.Amount, error) {
 	whole, err := money.Parse(n, currency)
 	if err != nil {
 		return whole, err
+	}
+	if strings.Contains(n, ".") { // a plugin has put the price as people read it: in which unit it is nobody knows
+		return money.Amount{}, money.ErrAmount
 	}
 	a, err := whole.Div("1" + strings.Repeat("0", int(digits)))
 	if err != nil {

@@ -75,6 +75,7 @@ func TestPricesInTheShopsOwnUnit(t *testing.T) {
 		{"EUR", 2, "1250", "12.50"},
 		{"USD", 0, "13", "13.00"},
 		{"KWD", 3, "4250", "4.250"},
+		{"USD", 2, "19.00", ""}, // no integer
 		{"EUR", 2, "0", ""},
 		{"EUR", 2, "", ""},
 		{"XXXX", 2, "100", ""},
@@ -103,6 +104,43 @@ func TestSoldOutAndVariants(t *testing.T) {
 	_, quote = serve(t, fmt.Sprintf(soap, "JPY", 0, "1980", `{"min_amount":"1980","max_amount":"2980"}`, true))
 	if q, err := quote("/product/soap/", false); err == nil || shop.AsError(err).Kind != shop.KindParse {
 		t.Errorf("%+v %v", q, err)
+	}
+}
+
+func TestASubscriptionIsNoPriceOfOnePurchase(t *testing.T) {
+	for _, kind := range []string{"subscription", "variable-subscription", "subscription_variation"} {
+		_, quote := serve(t, strings.Replace(fmt.Sprintf(soap, "JPY", 0, "1980", "null", true), `"simple"`, `"`+kind+`"`, 1))
+		if q, err := quote("/product/soap/", true); err == nil || shop.AsError(err).Kind != shop.KindParse || !strings.Contains(err.Error(), "subscription") {
+			t.Errorf("%s: %+v %v", kind, q, err)
+		}
+	}
+}
+
+// What is found by another slug is another product: the page is read instead.
+func TestAProductOfAnotherSlugIsNotTaken(t *testing.T) {
+	for asked, tc := range map[string]struct{ slug, adapter string }{
+		"soap":                        {"soap", "woocommerce"},
+		"SOAP":                        {"soap", "woocommerce"},
+		"%E6%B4%97%E5%89%A4":          {"%e6%b4%97%e5%89%a4", "woocommerce"},
+		"%E6%B4%97%E5%89%A4-refill-2": {"洗剤-refill-2", "woocommerce"},
+		"gone":                        {"soap", "page"},
+	} {
+		product := strings.Replace(fmt.Sprintf(soap, "EUR", 2, "999", "null", true), `"slug":"soap"`, `"slug":"`+tc.slug+`"`, 1)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/product/") {
+				_, _ = fmt.Fprint(w, `<title>Soap</title><script type="application/ld+json">{"@type":"Product","name":"Soap","offers":{"price":"12.50","priceCurrency":"EUR"}}</script>`)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprint(w, "["+product+"]")
+		}))
+		client := fetch.New(fetch.Options{Guard: fetch.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), UserAgent: "test", Now: time.Now, IgnoreRobots: true})
+		address := s.URL + "/product/" + asked + "/"
+		q, err := woocommerce.New(client, page.New(client, time.Now), time.Now).Quote(context.Background(), shop.Ref{Adapter: "woocommerce", ItemCode: address, URL: address})
+		if err != nil || q.Adapter != tc.adapter {
+			t.Errorf("%s: %+v %v", asked, q, err)
+		}
+		s.Close()
 	}
 }
 
