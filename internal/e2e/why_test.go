@@ -134,6 +134,27 @@ func TestAWatchOnWhatIsSoldOutAndShowsNoPrice(t *testing.T) {
 	w.check()
 }
 
+// A product that takes another's place at the same price has a history of its own.
+func TestTheHistoryOfAReplacedProductBeginsAnew(t *testing.T) {
+	w := newWorld(t)
+	w.shop.set("tea", page{Name: "Tea tin", Price: "1200"})
+	d := w.subscribed()
+	id := d.watch("tea", map[string]any{"type": "lowest_in_days", "days": 90})
+	w.detect()
+	w.shop.set("tea", page{Name: "Electric kettle 1.2 l", Price: "1200"})
+	w.detect()
+	w.detect()
+	d.must("POST", "/watches/"+id+"/accept", nil, 200)
+	if h := d.must("GET", "/watches/"+id+"/history", nil, 200); len(h["points"].([]any)) != 1 {
+		t.Errorf("%v", h)
+	}
+	w.shop.set("tea", page{Name: "Electric kettle 1.2 l", Price: "900"})
+	w.detect()
+	w.dispatch()
+	equal(t, "its lowest", d.prices(), "900 JPY")
+	w.check()
+}
+
 // However people came by an address, they share one listing and one poll.
 func TestManyFormsOfOneAddressShareOnePoll(t *testing.T) {
 	w := newWorld(t)

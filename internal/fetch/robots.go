@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -62,7 +64,7 @@ func (r rules) allow(u *url.URL) bool {
 	if u.RawQuery != "" {
 		path += "?" + u.RawQuery
 	}
-	return r.group.Test(path)
+	return r.group.Test(plainEscapes(path))
 }
 
 // pause is what the host wants between two requests.
@@ -147,7 +149,8 @@ func (r *robots) read(ctx context.Context, c *Client, u *url.URL, host string) (
 // cost ten seconds a poll. Shops have a kilobyte or two.
 const maxPatterns = 16 << 10
 
-// affordable is a robots.txt without the rules that go beyond maxPatterns.
+// affordable is a robots.txt without the rules that go beyond maxPatterns, with
+// its paths and the names it calls in the one form that they are compared in.
 func affordable(body []byte) []byte {
 	var out bytes.Buffer
 	patterns := 0
@@ -157,10 +160,64 @@ func affordable(body []byte) []byte {
 				continue
 			}
 		}
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		switch name := strings.ToLower(string(bytes.TrimSpace(field))); name {
+		case "user-agent":
+			line = []byte("User-agent: " + productToken(string(value)))
+		case "allow", "disallow":
+			path, _, _ := strings.Cut(string(value), "#")
+			line = []byte(name + ": " + plainEscapes(strings.TrimSpace(path)))
+		}
 		out.Write(line)
 		out.WriteByte('\n')
 	}
 	return out.Bytes()
+}
+
+// productToken is whom a group is for: a token of letters, "-" and "_", whole and
+// in any case (RFC 9309, section 2.2.1). "Sokone/2.0" is us, and "sok" is not, which
+// the parser takes for a beginning of our name.
+func productToken(value string) string {
+	value = strings.TrimSpace(value)
+	end := strings.IndexFunc(value, func(r rune) bool { return r != '-' && r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') })
+	token := value
+	if end > 0 {
+		token = value[:end]
+	}
+	if len(token) < len(robotsName) && strings.EqualFold(token, robotsName[:len(token)]) && token != "" {
+		return "x-" + token
+	}
+	return token
+}
+
+// plainEscapes writes a path in the one form that robots.txt is compared in (RFC
+// 9309, section 2.2.2): what need not be escaped is not, and all else is, in
+// capitals.
+func plainEscapes(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				i += 2
+				if c = byte(n); !unreserved(c) {
+					fmt.Fprintf(&b, "%%%02X", c)
+					continue
+				}
+			}
+		}
+		if c >= 0x80 {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// unreserved characters of RFC 3986, section 2.3.
+func unreserved(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
 func (r *robots) keep(host string, found rules) {

@@ -29,8 +29,9 @@ func (c *Client) get(ctx context.Context, r Request) (*Page, error) {
 		if to = c.Guard.Upgrade(ctx, to); u.Scheme == "https" && to.Scheme == "http" {
 			return nil, refused(fmt.Errorf("%w: redirected from https to http", ErrForbidden))
 		}
+		r.ETag, r.LastModified = "", "" // they are of the page that was asked for
 		if v.host != keyOf(to) {
-			r.Header, r.ETag, r.LastModified = nil, "", "" // an adapter's key is for its shop
+			r.Header = nil // an adapter's key is for its shop
 		}
 		u = to
 	}

@@ -62,6 +62,9 @@ var hostNames = idna.New(idna.MapForLookup(), idna.StrictDomainName(false))
 // without a dot at the end or the scheme's own port. A fragment is for browsers.
 func plain(u *url.URL) error {
 	host, port := strings.TrimSuffix(u.Hostname(), "."), u.Port()
+	if strings.Contains(host, "..") || strings.HasPrefix(host, ".") || strings.HasSuffix(host, ".") {
+		return fmt.Errorf("an empty label in %.100q", host)
+	}
 	if !strings.Contains(host, ":") {
 		ascii, err := hostNames.ToASCII(host)
 		if err != nil {

@@ -170,8 +170,13 @@ func observe(ctx context.Context, tx *tx, listingID string, p watch.Point) error
 	if err != nil {
 		return err
 	}
+	var since time.Time
+	if err := one(tx, []any{clock{&since}}, "SELECT since FROM listings WHERE id = ?", listingID); err != nil {
+		return err
+	}
 	for _, last := range newest {
-		if last.Same(watch.Observation{Price: p.Price, Shipping: p.Shipping, Points: p.Points, Availability: p.Availability}) {
+		// A price of what the listing was before is none of this product's.
+		if !last.At.Before(since) && last.Same(watch.Observation{Price: p.Price, Shipping: p.Shipping, Points: p.Points, Availability: p.Availability}) {
 			_, err := tx.exec("UPDATE prices SET confirmed_at = max(confirmed_at, ?) WHERE listing_id = ? AND at = ?",
 				instant(p.At), listingID, instant(last.At))
 			return err

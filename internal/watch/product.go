@@ -36,6 +36,9 @@ func (w Watch) Accept(l Listing) (Watch, error) {
 			return w, ErrOtherCurrency
 		}
 	}
+	if w.Product != "" {
+		w.Quantity = shop.Quantity{} // it was said of the other product
+	}
 	w.Product, w.Currency, w.Reference = "", l.Last.Price.Currency(), l.Last.Amount(w.Basis)
 	w.Triggers = Arm(w.Triggers, l.Last)
 	for i, t := range w.Triggers {

@@ -41,18 +41,17 @@ func (a *Adapter) Name() string { return "shopify" }
 var productPath = regexp.MustCompile(`^(/[a-z]{2}(?:-[a-zA-Z]{2})?)?(?:/collections/[^/]+)?/products/([^/]+?)(?:\.js|\.json)?/?$`)
 
 // Match takes every address of that form. Whether it is Shopify's shows at the
-// first quote, which then names the item: until then the item is the address.
+// first quote, which then names the item: until then the item is the address, with
+// all that another kind of shop may need of it. Handles have no dot: detail.php is
+// none.
 func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
 	m := productPath.FindStringSubmatch(u.EscapedPath())
-	if m == nil {
+	if m == nil || strings.Contains(m[2], ".") {
 		return shop.Ref{}, false
 	}
-	c := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
-	address := c.String() + m[1] + "/products/" + m[2]
-	if v := u.Query().Get("variant"); v != "" {
-		address += "?variant=" + url.QueryEscape(v)
-	}
-	return shop.Ref{Adapter: a.Name(), ItemCode: address, URL: address}, true
+	ref, ok := a.pages.Match(u)
+	ref.Adapter = a.Name()
+	return ref, ok
 }
 
 type product struct {
@@ -146,8 +145,14 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 // product asks for the .js; the page's address is that after redirects, which
 // rename handles.
 func (a *Adapter) product(ctx context.Context, u *url.URL, before shop.Seen) (product, *fetch.Page, error) {
-	ask := *u
-	ask.RawQuery, ask.Path, ask.RawPath = "", strings.TrimSuffix(u.Path, "/")+".js", ""
+	m := productPath.FindStringSubmatch(u.EscapedPath())
+	if m == nil {
+		return product{}, nil, &shop.Error{Kind: shop.KindRefused, Message: "This is not the address of a product."}
+	}
+	ask := url.URL{Scheme: u.Scheme, Host: u.Host, Path: m[1] + "/products/" + m[2] + ".js"}
+	if plain, err := url.PathUnescape(ask.Path); err == nil {
+		ask.Path = plain
+	}
 	var p product
 	page, err := jsonapi.Get(ctx, a.get, fetch.Request{URL: ask.String(), ETag: before.ETag, LastModified: before.LastModified}, &p)
 	if err != nil || page.NotModified && before.Quote.Price.Known() {

@@ -122,15 +122,17 @@ func TestAShopThatIsNotShopifysIsReadByItsPage(t *testing.T) {
 }
 
 func TestMatch(t *testing.T) {
-	a := shopify.New(nil, nil, time.Now)
+	a := shopify.New(nil, page.New(nil, time.Now), time.Now)
 	for address, want := range map[string]string{
-		"https://Shop.example/products/soap":                          "https://shop.example/products/soap",
-		"https://shop.example/collections/all/products/soap?utm=1":    "https://shop.example/products/soap",
-		"https://shop.example/en-gb/products/soap/?variant=7&ref=abc": "https://shop.example/en-gb/products/soap?variant=7",
-		"https://shop.example/products/soap.json":                     "https://shop.example/products/soap",
-		"https://shop.example/product/soap":                           "",
-		"https://shop.example/products/":                              "",
-		"https://shop.example/a/b/products/soap":                      "",
+		"https://Shop.example/products/soap":                         "https://shop.example/products/soap",
+		"https://shop.example/products/soap?utm_source=x":            "https://shop.example/products/soap",
+		"https://shop.example/en-gb/products/soap?variant=7&ref=abc": "https://shop.example/en-gb/products/soap?variant=7",
+		"https://shop.example/products/item?id=77&size=xl":           "https://shop.example/products/item?id=77&size=xl", // of another kind of shop
+		"https://shop.example/products/detail.php?product_id=12":     "",
+		"https://shop.example/products/soap.json":                    "https://shop.example/products/soap.json",
+		"https://shop.example/product/soap":                          "",
+		"https://shop.example/products/":                             "",
+		"https://shop.example/a/b/products/soap":                     "",
 	} {
 		u, err := url.Parse(address)
 		if err != nil {

@@ -50,8 +50,12 @@ func (a *Adapter) Match(u *url.URL) (shop.Ref, bool) {
 			return shop.Ref{}, false // the page knows which variation that is
 		}
 	}
-	address := u.Scheme + "://" + strings.ToLower(u.Host) + m[1] + "/product/" + m[2] + "/"
-	return shop.Ref{Adapter: a.Name(), ItemCode: address, URL: address}, true
+	if strings.Contains(m[2], ".") { // a slug has no dot: detail.html is none
+		return shop.Ref{}, false
+	}
+	ref, ok := a.pages.Match(u) // with all that another kind of shop may need of it
+	ref.Adapter = a.Name()
+	return ref, ok
 }
 
 type product struct {
