@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	"internal/config":        {"internal/push"},
 	"internal/metrics":       {"internal/outbox", "internal/store"},
 	"internal/shop/page":     {"internal/money", "internal/shop", "internal/fetch"},
-	"internal/shop/custom":   {"internal/money", "internal/shop", "internal/fetch", "internal/shop/page"},
+	"internal/shop/custom":   {"internal/money", "internal/shop", "internal/fetch", "internal/shop/jsonapi", "internal/shop/page"},
 	"internal/shop/demo":     {"internal/shop"},
 }
 

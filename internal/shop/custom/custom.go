@@ -5,15 +5,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/cockroachdb/apd/v3"
 	"golang.org/x/net/html"
 
 	"github.com/sokone/sokone/internal/fetch"
 	"github.com/sokone/sokone/internal/money"
 	"github.com/sokone/sokone/internal/shop"
+	"github.com/sokone/sokone/internal/shop/jsonapi"
 	"github.com/sokone/sokone/internal/shop/page"
 )
 
@@ -64,13 +69,15 @@ func (a *Adapter) Quote(ctx context.Context, ref shop.Ref) (shop.Quote, error) {
 		if failed := page.Classify(page.Input{URL: p.URL, Status: p.Status, ContentType: p.ContentType, Body: p.Body}); failed != nil {
 			return shop.Quote{}, failed
 		}
-	} else if p.Status != 200 {
-		return shop.Quote{}, &shop.Error{Kind: shop.KindEmpty, Message: "The shop says that this product does not exist."}
+	} else if p.Status != http.StatusOK {
+		return shop.Quote{}, jsonapi.Refused(p.Status)
 	}
 	text := p.Text()
-	root, err := html.Parse(strings.NewReader(text))
-	if err != nil {
-		return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This page is built too strangely to be read.", Cause: err}
+	root := &html.Node{Type: html.DocumentNode} // what is JSON has no elements
+	if !isJSON {                                // Classify has weighed it
+		if root, err = html.Parse(strings.NewReader(text)); err != nil {
+			return shop.Quote{}, &shop.Error{Kind: shop.KindParse, Message: "This page is built too strangely to be read.", Cause: err}
+		}
 	}
 	// Where the shop leads to something else, the product is not there any more.
 	now, ok := a.Match(p.URL)
@@ -156,19 +163,36 @@ func (d answer) readJSON(s source) string {
 		return ""
 	}
 	found := s.json.Select(v)
-	if len(found) == 0 {
-		return ""
+	if len(found) == 0 || slices.ContainsFunc(found, func(v any) bool { return !reflect.DeepEqual(v, found[0]) }) {
+		return "" // of several that differ none is meant
 	}
 	switch v := found[0].(type) {
 	case string:
 		return strings.TrimSpace(v)
 	case json.Number:
-		return v.String()
+		return plainNumber(v)
 	case bool:
 		return map[bool]string{true: "in stock", false: "out of stock"}[v]
 	}
 	return ""
 }
+
+// plainNumber writes a number of JSON without an exponent. Where its point could be
+// taken for a mark of thousands, a zero more says that it is none.
+func plainNumber(n json.Number) string {
+	d, _, err := apd.NewFromString(n.String())
+	if err != nil || d.Exponent < -maxPlaces || d.Exponent > maxPlaces {
+		return ""
+	}
+	s := d.Text('f')
+	if _, fraction, _ := strings.Cut(s, "."); len(fraction) == 3 {
+		s += "0"
+	}
+	return s
+}
+
+// maxPlaces is more than any price has, before or behind the point.
+const maxPlaces = 18
 
 func bounded(s string, runes int) string {
 	s = strings.Join(strings.Fields(s), " ")

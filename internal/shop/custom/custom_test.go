@@ -65,6 +65,21 @@ func TestADescribedShopIsRead(t *testing.T) {
 		case "/item/api":
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"p":{"price":"19.90","cur":"EUR","ok":true,"name":"Tea"}}`))
+		case "/item/thousandth":
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"p":{"price":1.234,"cur":"EUR"}}`))
+		case "/item/exponent":
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"p":{"price":1.98e3,"cur":"JPY"}}`))
+		case "/item/wall":
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+		case "/any/several":
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"a":{"price":"100"},"b":{"price":"200"},"c":{"price":"300"}}`))
+		case "/any/same":
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"a":{"price":"100"},"b":{"price":"100"}}`))
 		case "/item/moved":
 			http.Redirect(w, r, "/", http.StatusFound)
 		case "/item/short":
@@ -97,6 +112,11 @@ func TestADescribedShopIsRead(t *testing.T) {
     currency: {json: "$.p.cur"}
     availability: {json: "$.p.ok"}
     product: {json: "$.p.name"}
+  - name: any
+    host: ` + host + `
+    path: "^/any/"
+    price: {json: "$..price"}
+    currency: {value: JPY}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +133,11 @@ func TestADescribedShopIsRead(t *testing.T) {
 		{1, "/item/tea", "1190.5 USD", shop.OutOfStock, ""},
 		{2, "/item/api", "19.90 EUR", shop.InStock, ""},
 		{2, "/item/gone", "", "", shop.KindEmpty},
+		{2, "/item/thousandth", "1.2340 EUR", shop.Unknown, ""},
+		{2, "/item/exponent", "1980 JPY", shop.Unknown, ""},
+		{2, "/item/wall", "", "", shop.KindBlocked},
+		{3, "/any/several", "", "", shop.KindParse},
+		{3, "/any/same", "100 JPY", shop.Unknown, ""},
 		{2, "/item/other", "", "", shop.KindParse},
 		{2, "/item/moved", "", "", shop.KindEmpty},
 	} {

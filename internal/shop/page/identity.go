@@ -10,7 +10,7 @@ import (
 
 // tracking are query parameters that say where a visitor came from and nothing
 // about the product.
-var tracking = regexp.MustCompile(`(?i)^(utm_.*|gclid|gbraid|wbraid|dclid|fbclid|msclkid|yclid|ttclid|twclid|igshid|mc_[ce]id|_ga|_gl|gad_.*|srsltid|amp|ref|ref_|ref_src|iasid|_pos|_sid|_ss|_fid|_psq|pr_[a-z_]+|aff_?id|affiliate.*|campaign(id)?|cmpid|pk_.*|piwik_.*|scid|rafcid|rt|s-id|sc_[a-z]+|spm|scm|_branch_.*|vero_.*|hsCtaTracking|_hs.*|trk.*|clickid|irclickid|zanpid)$`)
+var tracking = regexp.MustCompile(`(?i)^(utm_.*|gclid|gbraid|wbraid|dclid|fbclid|msclkid|yclid|ttclid|twclid|igshid|mc_[ce]id|_ga|_gl|gad_.*|srsltid|amp|ref_|ref_src|iasid|_pos|_sid|_ss|_fid|_psq|pr_[a-z_]+|aff_?id|affiliate.*|campaign(id)?|cmpid|campaign_id|pk_.*|mtm_.*|at_(campaign|medium|custom.*)|wt_mc|cm_mmc.*|gclsrc|mkt_tok|_kx|s_kwcid|ef_id|cjevent|awc|irgwc|ran(SiteID|MID|EAID)|mibextid|igsh|li_fat_id|l-id|ldtag_cl|s_cid|epik|rdt_cid|vmcid|PHPSESSID|jsessionid|piwik_.*|scid|rafcid|s-id|sc_[a-z]+|spm|scm|_branch_.*|vero_.*|hsCtaTracking|_hs.*|trk.*|clickid|irclickid|zanpid)$`)
 
 // form is how a large shop writes the address of one product: its number, in a
 // path that else holds what a search or a title put there.
@@ -71,14 +71,55 @@ func Canonical(u *url.URL) string {
 	if c.Path == "" {
 		c.Path = "/"
 	}
-	q := c.Query()
-	for name := range q {
-		if tracking.MatchString(name) {
-			q.Del(name)
+	c.RawQuery, c.ForceQuery = plainQuery(c.RawQuery), false
+	return c.String()
+}
+
+// plainQuery is a query without tracking parameters, in order. What holds a
+// semicolon is kept as it is: some shops part their parameters by it.
+func plainQuery(raw string) string {
+	var pairs []string
+	for _, pair := range strings.Split(wholeEscapes(raw), "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		name, _ = url.QueryUnescape(name) // its escapes are whole
+		value, _ = url.QueryUnescape(value)
+		switch {
+		case pair == "" || tracking.MatchString(name) || reference(name, value):
+		case strings.Contains(pair, ";"):
+			pairs = append(pairs, pair)
+		default:
+			pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(value))
 		}
 	}
-	c.RawQuery, c.ForceQuery = q.Encode(), false
-	return c.String()
+	slices.SortStableFunc(pairs, func(a, b string) int {
+		a, _, _ = strings.Cut(a, "=")
+		b, _, _ = strings.Cut(b, "=")
+		return strings.Compare(a, b)
+	})
+	return strings.Join(pairs, "&")
+}
+
+// wholeEscapes escapes the percent signs that begin no escape.
+func wholeEscapes(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		b.WriteByte(s[i])
+		if s[i] == '%' && (i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2])) {
+			b.WriteString("25")
+		}
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+// reference reports a "ref" that says where a visitor came from: words, as in
+// "homepage" or "nav_logo". One with digits may be the number of the product,
+// which French and Spanish shops call so.
+func reference(name, value string) bool {
+	return strings.EqualFold(name, "ref") && !strings.ContainsAny(value, "0123456789")
 }
 
 // Identity is what all addresses of one page have in common. It need not lead

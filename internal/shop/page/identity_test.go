@@ -96,3 +96,22 @@ func TestTheCanonicalLink(t *testing.T) {
 		}
 	}
 }
+
+func TestQueriesAreKeptPairByPair(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://shop.example/semi?id=12;color=red":                  "https://shop.example/semi?id=12;color=red",
+		"https://shop.example/p?id=12&n=50%off":                      "https://shop.example/p?id=12&n=50%25off",
+		"https://shop.example/fiche?ref=101":                         "https://shop.example/fiche?ref=101",
+		"https://shop.example/p?ref=homepage&id=1":                   "https://shop.example/p?id=1",
+		"https://shop.example/p?b=2&a=1&igsh=abc&li_fat_id=1&mtm_x=": "https://shop.example/p?a=1&b=2",
+		"https://shop.example/p?a=2&a=1&&":                           "https://shop.example/p?a=2&a=1",
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := page.Canonical(u); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}

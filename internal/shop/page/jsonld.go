@@ -14,8 +14,12 @@ import (
 // jsonLD reads all blocks of JSON-LD into things.
 func (d *document) jsonLD(g *graph) []*thing {
 	r := &ldReader{d: d, g: g}
+	left := maxLD
 	for _, e := range d.scripts {
 		if isJSONLD(attr(e, "type")) {
+			if left -= len(e.FirstChild.Data); left < 0 {
+				break
+			}
 			for _, v := range readJSON(e.FirstChild.Data) {
 				r.add(v)
 			}
@@ -23,6 +27,9 @@ func (d *document) jsonLD(g *graph) []*thing {
 	}
 	return r.roots
 }
+
+// maxLD is how much of it is read, in bytes: decoded, it takes forty times the room.
+const maxLD = 3 << 19
 
 func isJSONLD(contentType string) bool {
 	mime, _, _ := strings.Cut(contentType, ";")
